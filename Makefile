@@ -1,6 +1,6 @@
 # make run    install what running needs, run the benchmark problems
 # make test   install the rest, run all tests
-# make soak   random mechanisms: honest tolerances, against the independent simulator; studies and caches disturbed, 30 minutes
+# make soak   random mechanisms: honest tolerances, against the independent simulator; studies, caches and files damaged, 40 minutes
 # make docs   the site, in build/site; every block of every page is run
 # make check  format, lint, types, import contracts, fast tests (under a minute)
 # make check-versions  the same on every other version of Python that this machine has
@@ -44,8 +44,9 @@ test-nojit: $(VENV)/installed-dev
 
 soak: $(VENV)/installed-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/honesty.py 400
-	PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
+	SARRUS_CHECKED=1 PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
+	PYTHONPATH=tests $(BIN)/python tests/soak_files.py --seconds 600
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/figures.py

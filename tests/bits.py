@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src"
-LIBRARIES = ("numpy", "scipy", "llvmlite", "numba")
+LIBRARIES = ("numpy", "scipy", "llvmlite")
 RANDOM, VARIANTS = 40, 24
 
 

@@ -5,8 +5,8 @@
 Each seed makes one mechanism, planar or in space, with plain, crowded or sliding joints. It is simulated here
 and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two
 between 1e-6 and 1e6, which must be the same motion. A linkage of a random family has the same crossings at other
-tolerances, outputs and methods, and random loops have all of theirs. Every failure prints its seed; it is run
-again by `--first SEED --count 1`.
+tolerances, outputs and methods, and random loops have all of theirs. The invariants of `sarrus.audit` hold of
+both. Every failure prints its seed; it is run again by `--first SEED --count 1`.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import traceback
 
 import numpy as np
 
+import sarrus
 from agreement.test_independent_simulation import DURATION, check_same_motion, with_random_start
 from crossing_families import FAMILIES
 from random_mechanisms import random_mechanism
@@ -53,6 +54,17 @@ def check_crossings(seed):
     check_loops(seed)
 
 
+def check_invariants(seed):
+    """Newton-Euler of every body, powers, energy, constraints and crossings."""
+    rng = np.random.default_rng([29, seed])
+    for m in (make(seed), FAMILIES[rng.choice(list(FAMILIES))](rng)):
+        _, twists = with_random_start(m, seed) if not (m.velocities or m.drives) else (None, ())
+        if twists is None:
+            continue
+        found = sarrus.audit(simulate(m, 2.0, 0.05))
+        assert found.holds, str(found)
+
+
 def soak(first, count, minutes):
     """Failures by seed; stops after so many seeds or minutes."""
     begin, failures = time.monotonic(), {}
@@ -64,6 +76,7 @@ def soak(first, count, minutes):
             lambda k: check_same_motion(k, make(k)),
             check_time_scale,
             check_crossings,
+            check_invariants,
         ):
             try:
                 check(seed)

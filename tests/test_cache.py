@@ -151,7 +151,7 @@ def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
     def no_home(path):
         raise RuntimeError("Could not determine home directory.")
 
-    for name in ("SARRUS_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+    for name in ("SARRUS_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "expanduser", no_home)
     Store("a").write("entry", b"code")
@@ -303,7 +303,7 @@ def look(*folders):
 
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o775, 0o777])
 @pytest.mark.parametrize("name", ["sarrus", "sarrus-code"])
-@pytest.mark.parametrize("variable", ["SARRUS_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("variable", ["SARRUS_CACHE_DIR", "XDG_CACHE_HOME"])
 def test_a_folder_of_somebody_else_is_not_used(
     tmp_path, place, monkeypatch, caplog, variable, name, mode
 ):

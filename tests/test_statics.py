@@ -198,7 +198,7 @@ def test_light_cart():
     rest = equilibrium(m)
     assert rest.found
     assert not rest.stable
-    assert "indifferent in 1 of 2 freedoms" in rest.message
+    assert "indifferent in 1 of 2 degrees of freedom" in rest.message
 
 
 def test_free_and_damped_freedoms():
@@ -326,7 +326,7 @@ def test_no_freedom():
     m.revolute("C", "a", "b", at=(0.5, 1))
     rest = equilibrium(m)
     assert rest.stable
-    assert "no freedom" in rest.message
+    assert "no degree of freedom" in rest.message
     assert len(modes(m)) == 0
 
 

@@ -3,10 +3,12 @@
 from . import formats, problems
 from .analysis import Design, design, kinematics
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
+from .audit import Audit, AuditCheck, audit
 from .engines import simulate_with
 from .ensemble import Ensemble, simulate_many
 from .formats import load
 from .inspect import inspect
+from .local_analysis import branches
 from .mechanism import (
     LockedError,
     Mechanism,
@@ -21,7 +23,7 @@ from .names import UnknownNameError
 from .own_method import State, method
 from .result import Result, load_result
 from .simulate import simulate
-from .statics import Equilibrium, Mode, Modes, equilibrium, modes
+from .statics import Equilibrium, Mode, Modes, equilibria, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
 from .variants import Runs
@@ -29,6 +31,8 @@ from .variants import Runs
 __all__ = [
     "Assembly",
     "AssemblyError",
+    "Audit",
+    "AuditCheck",
     "Design",
     "Ensemble",
     "Equilibrium",
@@ -50,7 +54,10 @@ __all__ = [
     "UnknownNameError",
     "assemble",
     "assemble_branches",
+    "audit",
+    "branches",
     "design",
+    "equilibria",
     "equilibrium",
     "formats",
     "inspect",

@@ -58,7 +58,7 @@ class UntrustedError(UnsafeFileError):
 
 def places() -> list[Path]:
     """Where compiled code may be kept, best first: the user's cache, or next to temporary files."""
-    named = os.environ.get("SARRUS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    named = os.environ.get("SARRUS_CACHE_DIR")
     base = Path(named or os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     user = os.geteuid() if HANDLES else os.environ.get("USERNAME", "user")
     found = []

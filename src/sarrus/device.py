@@ -71,7 +71,7 @@ def run_on_device(plan: Plan, numbers: ManyNumbers, asked: Asked, *, keep: bool 
     outputs = counted[1] - counted[0]
     part = max(BLOCK, min(runs, MOST_BYTES // (8 * outputs * columns))) if keep else runs
     values = np.empty((runs if keep else 0, outputs, columns))
-    results = np.empty((sum_rows(plan), runs))
+    rows, results = sum_rows(plan), []
     shared = cupy.asarray(times), cupy.asarray(settings)
     for first in range(0, runs, part):
         n = min(part, runs - first)
@@ -82,13 +82,14 @@ def run_on_device(plan: Plan, numbers: ManyNumbers, asked: Asked, *, keep: bool 
         given[...] = cupy.asarray(numbers.first)[:, None]
         given[cupy.asarray(numbers.which)] = cupy.asarray(numbers.varied[:, first : first + n])
         out = cupy.empty((outputs, columns, n) if keep else 1)
-        found = cupy.empty((len(results), n))
+        found = cupy.empty((rows, n))
         arguments = given, shared[0], out, shared[1], cupy.asarray(sizes), found
         kernel((-(-n // BLOCK),), (BLOCK,), arguments)
-        results[:, first : first + n] = found.get()
+        results.append(found.get())
         if keep:
             values[first : first + n] = out.transpose(2, 0, 1).get()
-    return Found(values, split_results(plan, results))
+    whole = results[0] if len(results) == 1 else np.concatenate(results, axis=1)
+    return Found(values, split_results(plan, whole))
 
 
 _KERNELS: dict[tuple[str, str], Any] = {}

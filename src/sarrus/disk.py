@@ -207,14 +207,19 @@ class Directory:
 
 def read_file(path: str | Path, most: int) -> bytes:
     """The bytes of a plain file that a user named, at most so many; links to one are followed, pipes refused."""
+    content = read_start(path, most + 1)
+    if len(content) > most:
+        raise UnsafeFileError(f"{shown(path)} is larger than {most / 1e6:g} MB; more is not read")
+    return content
+
+
+def read_start(path: str | Path, count: int) -> bytes:
+    """The first bytes of a plain file that a user named; links to one are followed, pipes and devices rejected."""
     number = os.open(path, os.O_RDONLY | _OPEN & ~getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(number, "rb") as file:
         if not stat.S_ISREG(os.fstat(number).st_mode):
             raise UnsafeFileError(f"{shown(path)} is not a plain file")
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise UnsafeFileError(f"{shown(path)} is larger than {most / 1e6:g} MB; more is not read")
-    return content
+        return file.read(count)
 
 
 def write_file(path: str | Path, content: str | Content) -> Path:

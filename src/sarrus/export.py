@@ -99,7 +99,8 @@ def labelled_reactions(reactions: Reactions, joint: str) -> dict[str, Reaction]:
 def reaction_columns(label: str, reaction: Reaction) -> Columns:
     """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" if it constrains rotation, "A0.shared [1]".
 
-    The last one is 1 where rigid bodies alone do not determine the reaction.
+    The last one is 1 where rigid bodies alone do not determine the reaction; unbounded components are not
+    numbers.
     """
     columns = {}
     holds = [c.kind for c in reaction.components]
@@ -108,7 +109,7 @@ def reaction_columns(label: str, reaction: Reaction) -> Columns:
         if letter == "F" or "about" in holds:
             for axis, column in zip(axes, np.atleast_2d(values.T), strict=False):
                 columns[f"{label}.{letter}{axis} [{unit}]"] = column
-    unique = np.all([c.unique for c in reaction.components], axis=0)
+    unique = np.all([c.unique | c.unbounded for c in reaction.components], axis=0)
     return columns | {f"{label}.shared [1]": (~unique).astype(float)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import verdict
 from .assembly import AssemblyError, assemble
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_gaps
 from .verdict import Inspection, inspect_equations
@@ -20,12 +21,9 @@ def inspect(mechanism: Mechanism) -> Inspection:
     if find_gaps(mechanism):
         mechanism, opening, closed = _closed(mechanism)
     # SciPy's solvers load slowly: only an inspection pays for them
-    from .verdict.joint_equations import make_joint_equations
-    from .verdict.mobility import given_velocity
-
-    equations = make_joint_equations(mechanism)
-    given = given_velocity(equations, mechanism)
-    return inspect_equations(mechanism.name, equations, given, opening=opening, closed=closed)
+    equations = verdict.joint_equations.make_joint_equations(mechanism)
+    given = verdict.mobility.given_velocity(equations, mechanism)
+    return inspect_equations(mechanism, equations, given, opening=opening, closed=closed)
 
 
 def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:

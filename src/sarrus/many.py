@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -383,7 +384,9 @@ class Traced:
         if not (m.velocities or m.angular_velocities or rates.any()):
             return np.zeros((1, model.coordinates)), np.ones(n, bool), np.zeros(n, bool)
         wanted = [*self._given_velocities(found), *self._given_spins(found)]
-        solved = solve_start_velocities(*self._matrices(found), rates, wanted)
+        solved = solve_start_velocities(
+            partial(self._masses, found), self._jacobians(found), rates, wanted
+        )
         fits, is_open = solved.fits & solved.drives_fit, solved.is_open
         return solved.velocity, np.broadcast_to(fits, n), np.broadcast_to(is_open, n)
 
@@ -411,12 +414,17 @@ class Traced:
             yield _dense(rows, found), side.reshape(len(side), starts.size), size
             at += rate.size
 
-    def _matrices(self, found: ManyNumbers) -> tuple[Floats, Floats]:
-        """M and J at the start of all."""
+    def _masses(self, found: ManyNumbers) -> Floats:
+        """M of all."""
         f = self.places.form
-        masses = found.take(f.M_val.astype(int))
-        M = np.zeros((masses.shape[1], len(f.Q), len(f.Q)))
-        M[:, np.repeat(np.arange(len(f.Q)), np.diff(f.M_start)), f.M_col] = masses.T
+        values = found.take(f.M_val.astype(int))
+        M = np.zeros((values.shape[1], len(f.Q), len(f.Q)))
+        M[:, np.repeat(np.arange(len(f.Q)), np.diff(f.M_start)), f.M_col] = values.T
+        return M
+
+    def _jacobians(self, found: ManyNumbers) -> Floats:
+        """J at the start of all."""
+        f = self.places.form
         factors, ends = found.take(f.C_val.astype(int)), found.take(f.e0.astype(int))
         parts = factors * ends[f.C_form]
         J = np.zeros((parts.shape[1], len(f.phi0), len(f.Q)))
@@ -426,7 +434,7 @@ class Traced:
             for k in range(int(counts.max())):
                 more = counts > k
                 J[:, f.J_eq[more], f.J_col[more]] += parts[f.C_start[:-1][more] + k].T
-        return M, J
+        return J
 
 
 def _floats(arrays: Any) -> list[Floats]:
@@ -439,10 +447,11 @@ def _agree(x: Floats, other: Floats) -> bool:
 
 def _stack(first: ManyNumbers, second: ManyNumbers) -> ManyNumbers:
     """Rows of the same variants, one after the other."""
+    varied = [x for x in (first.varied, second.varied) if len(x)]
     return ManyNumbers(
         np.concatenate([first.first, second.first]),
         np.concatenate([first.which, len(first.first) + second.which]),
-        np.concatenate([first.varied, second.varied]),
+        np.concatenate(varied) if len(varied) > 1 else (varied or [first.varied])[0],
     )
 
 
@@ -455,6 +464,27 @@ def _dense(rows: Rows, found: ManyNumbers) -> Floats:
 
 
 # results
+
+
+class Columns:
+    """One state per run, (runs, points, 2, dimension); those of a group that is all runs are taken as they are."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self._values: Floats | None = None
+
+    def put(self, which: np.ndarray, rows: Floats, good: Flags) -> None:
+        """Columns of a group, (columns, runs), of which some are good: those of the runs `which`."""
+        if np.array_equal(which, np.arange(self.shape[0])):
+            self._values = rows.T.reshape(self.shape)
+        else:
+            self.all()[which] = rows[:, good].T.reshape(len(which), *self.shape[1:])
+
+    def all(self) -> Floats:
+        """All of them; not a number where a run has none."""
+        if self._values is None:
+            self._values = np.full(self.shape, np.nan)
+        return self._values
 
 
 class Table:
@@ -478,7 +508,7 @@ class Table:
         self.notes: list[list[str]] = [[]] * n
         self.values = np.full((n, outputs, *shape[1:]), np.nan) if keep else None
         self.balance = np.full((n, outputs), np.nan) if keep else None
-        self.final, self.least, self.largest = (np.full(shape, np.nan) for _ in range(3))
+        self.final, self.least, self.largest = (Columns(shape) for _ in range(3))
         self.drift = np.full(n, np.nan)
         self.counters = {name: np.zeros(n, np.int64) for name in COUNTERS}
         self.parked = np.zeros(n, bool)
@@ -494,7 +524,6 @@ class Table:
         which = group.which[good]
         if not len(which):
             return
-        shape = len(which), len(self.points), 2, self.dimension
         self.status[which] = str(Status.DONE)
         message, setting = done(self.asked.duration).message, self.asked.setting
         floor = describe_floor(setting)
@@ -515,9 +544,9 @@ class Table:
                 block = found.values[rows[part]]
                 flat[which[part]] = block[:, :, :-1]
                 self.balance[which[part]] = (block[:, :, -1] - start[part]) * unit[part]
-        self.least[which] = found.least[:, good].T.reshape(shape)
-        self.largest[which] = found.largest[:, good].T.reshape(shape)
-        self.final[which] = found.final[:, good].T.reshape(shape)
+        self.least.put(which, found.least, good)
+        self.largest.put(which, found.largest, good)
+        self.final.put(which, found.final, good)
         self.drift[which] = found.summary[DRIFT, good] * group.energy[good]
         for n, name in enumerate(COUNTERS):
             self.counters[name][which] = found.counters[n, good].astype(np.int64)
@@ -556,15 +585,16 @@ class Table:
         if self.values is not None and self.balance is not None:
             self.values[i, :n], self.balance[i, :n] = columns[:n], balance
         if n:
-            self.least[i], self.largest[i] = columns[:n].min(axis=0), columns[:n].max(axis=0)
+            self.least.all()[i] = columns[:n].min(axis=0)
+            self.largest.all()[i] = columns[:n].max(axis=0)
         if len(columns):
-            self.final[i] = columns[-1]
+            self.final.all()[i] = columns[-1]
 
     def runs(self) -> Runs:
         """All of it."""
         return Runs(
             self.asked.outputs, self.points, self.dimension, self.status, self.message.tolist(), self.notes,
-            self.values, self.balance, self.final, self.least, self.largest, self.drift,
+            self.values, self.balance, self.final.all(), self.least.all(), self.largest.all(), self.drift,
             self.counters, self.parked, self.crossings,
         )  # fmt: skip
 

@@ -19,8 +19,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .arrays import Floats
+from .disk import read_file
+from .names import short, shown
+from .thresholds import LARGEST_NUMBER
 
 GROUP = "sarrus.methods"
+# a file of Python is not larger [bytes]
+MOST_BYTES = 10_000_000
+# a method of a higher order is a mistake
+MOST_ORDER = 1000
 COORDINATES = ("natural", "euler", "points")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,6 +103,13 @@ def method(
         raise ValueError(f"method name {name!r}: give letters, digits, - and _, such as 'my-alpha'")
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates = {coordinates!r}; give one of {', '.join(COORDINATES)}")
+    if not isinstance(order, int) or not 0 <= order <= MOST_ORDER:
+        raise ValueError(f"order = {_show(order)}; give a whole number from 0 to {MOST_ORDER}")
+    for option, value in options.items():
+        if not isinstance(value, int | float) or not abs(value) <= LARGEST_NUMBER:
+            raise ValueError(
+                f"option {option} = {_show(value)}; give a number up to {LARGEST_NUMBER:g} as its default"
+            )
 
     def tag(function: F) -> F:
         # what decorators put around a function may not keep notes on it: the registry does
@@ -103,6 +117,11 @@ def method(
         return function
 
     return tag
+
+
+def _show(value: object) -> str:
+    """A value in a few characters."""
+    return short(value) if isinstance(value, int | float) else shown(repr(value))[:30]
 
 
 def register(own: OwnMethod) -> OwnMethod:
@@ -166,9 +185,9 @@ def _from_file(path: Path, wanted: str) -> OwnMethod:
 def load_file(path: Path) -> Any:
     """Run a Python file once, as a module of its own; a changed file is run again."""
     try:
-        text = path.read_bytes()
+        text = read_file(path, MOST_BYTES)
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ValueError(f"{path}: cannot be read ({error.strerror or error})") from error
     key = (str(path.resolve()), hashlib.sha256(text).hexdigest())
     if key not in _LOADED:
         name = f"sarrus_own_{_word(path.stem).replace('-', '_').replace('.', '_')}_{key[1][:8]}"

@@ -207,7 +207,7 @@ def _of_reaction(result: Any, owner: str, word: str) -> Reader | None:
         found = labelled_reactions(result.reactions, name)
         if len(found) > 1 and not body:
             # of a pin of several bodies that of the body with the largest force
-            found = {"": max(found.values(), key=lambda r: float(r.sizes.max(initial=0.0)))}
+            found = {"": max(found.values(), key=lambda r: float(np.nanmax(r.sizes, initial=0.0)))}
         elif body:
             found = {"": result.reactions.of(name, body)}
         [reaction] = found.values()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arrays import Floats
+from . import kernels
+from .arrays import Flags, Floats
 from .kinematics.pose import next_to, read_spins, read_turns, unwrap
 from .names import pick
 
@@ -55,6 +56,11 @@ class Readout:
         """All joint reactions at all outputs."""
         raise NotImplementedError
 
+    @property
+    def _near_crossings(self) -> Flags:
+        """Outputs so close to a crossing that forces are limits along the motion."""
+        raise NotImplementedError
+
     # points
 
     @property
@@ -86,21 +92,23 @@ class Readout:
 
     def force(self, name: str) -> Floats:
         """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
-        from .kernels.elements.spring import numbers_of, pull
-
         spring, rows = pick(self.model.readings.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
         rate = np.einsum("ij,ij->i", arm, speed) / length
-        return np.asarray(pull(numbers_of(spring), length, rate))
+        return np.asarray(
+            kernels.elements.spring.pull(kernels.elements.spring.numbers_of(spring), length, rate)
+        )
 
     def torque(self, name: str) -> Floats:
         """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
-        from .kernels.elements.torsion import moment, numbers_of
-
         torsion, number = pick(self.model.readings.torsions, name, "torsion")
         rate = self._angle_rates(torsion.joint)[0]
-        return np.asarray(moment(numbers_of(torsion), self.record.angles[:, number], rate))
+        return np.asarray(
+            kernels.elements.torsion.moment(
+                kernels.elements.torsion.numbers_of(torsion), self.record.angles[:, number], rate
+            )
+        )
 
     def _dampers(self, arm: float) -> Iterator[tuple[str, float, float]]:
         """What has a damper: its name, damping [N s/m] and usual force [N]; torques act at this arm [m].
@@ -119,20 +127,23 @@ class Readout:
     def drive_force(self, name: str) -> Floats:
         """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
 
-        Positive if it pushes the second body the way the motion counts; not a number where the mechanism is at a
-        singular position. Where drives share what they move, or hold what joints hold too, rigid bodies determine
-        sums only: then the share is that of `reaction`, whose flags say so.
+        Positive if it pushes the second body the way the motion counts. At a crossing it is the limit along the
+        motion, and not a number where it is unbounded. Where drives share what they move, or constrain what joints
+        constrain too, rigid bodies determine sums only: then the share is that of `reaction`, whose flags say so.
         """
         drive = pick(self.model.readings.drives, name, "drive")
         force = np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
         known = np.isfinite(force)
         # one that moves alone shares with no other, one that stands still may with the joints
         moves = any(drive.pieces.rate(t) for t in self.times)
-        if len(self.model.readings.drives) == 1 and moves and known.all():
+        near = self._near_crossings
+        if len(self.model.readings.drives) == 1 and moves and known.all() and not near.any():
             return force
         share = self.reactions.of(name).components[0]
         return np.where(
-            known & share.unique, force, np.where(share.undetermined, np.nan, share.values)
+            known & share.unique & ~near,
+            force,
+            np.where(share.undetermined, np.nan, share.values),
         )
 
     def drive_power(self, name: str) -> Floats:
@@ -209,13 +220,17 @@ class Readout:
     def angular_velocity(self, body: str) -> Floats:
         """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
 
-        A thin rod without joint axes has no spin about itself: it is given as 0.
+        A thin rod without joint axes has no spin about itself, and a body without inertia and axes none at all: it
+        is given as 0.
         """
         spin, _ = self._spins(body)
         return spin if self.model.dimension == 3 else spin[:, 2]
 
     def angular_acceleration(self, body: str) -> Floats:
-        """Angular acceleration of a body [rad/s^2]: shape (n,) in the plane, (n, 3) in space."""
+        """Angular acceleration of a body [rad/s^2]: shape (n,) in the plane, (n, 3) in space.
+
+        A thin rod without joint axes has no spin about itself: its rate is given as 0.
+        """
         _, more = self._spins(body)
         return more if self.model.dimension == 3 else more[:, 2]
 

@@ -12,31 +12,43 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Floats, Ints, plain_sum
+from . import scene as scene_package
+from . import verdict
+from .arrays import Flags, Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
+from .disk import write_file
 from .export import (
     LEVELS,
     TIME,
     labelled_reactions,
+    make_dataframe,
+    make_dataset,
     point_columns,
     quality_columns,
     reaction_columns,
+    save_csv,
+    save_hdf5,
+    save_parquet,
+    split_unit,
 )
+from .kinematics.pose import read_turns
 from .mechanism import Mechanism, MechanismError
 from .names import pick
+from .quantities import Quantity, read_quantity
 from .readout import Readout
-from .thresholds import FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
+from .storage import load_parts, save_parts
+from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
     from .model import Model
-    from .quantities import Quantity
-    from .scene import Mark, Scene, Sketch
+    from .scene import Scene, Sketch
     from .scene.player import Player
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
     from .verdict.loads import BodyLoads
+    from .verdict.near_crossings import CrossingContext
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
@@ -104,9 +116,11 @@ class Result(Readout):
     @cached_property
     def _happened(self) -> list[str]:
         """What the motion met, a line each; judged when first asked for."""
-        from .verdict.sentences import tell_moments
-
-        met = [] if self.outcome.watch is None else tell_moments(self.crossings, self.near_singular)
+        met = (
+            []
+            if self.outcome.watch is None
+            else verdict.sentences.tell_moments(self.crossings, self.near_singular)
+        )
         return [*met, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
@@ -250,13 +264,20 @@ class Result(Readout):
             # a user force may fail there, or be left behind by a file
             if np.isnan(record.a).any() or call.failure:
                 raise MechanismError(call.failure)
-        return replace(self, outcome=replace(self.outcome, record=record, error=None))
+        there = replace(self, outcome=replace(self.outcome, record=record, error=None))
+        # what the run met does not depend on where it is read
+        for name in ("joint_equations", "_loads", "_sketch", "_moments", "_crossing_context"):
+            if name in self.__dict__:
+                there.__dict__[name] = self.__dict__[name]
+        return there
 
     @property
     def error_estimate(self) -> Floats | None:
-        """Global error at the outputs [m], shape (n,): how far a second, more exact run is away in any
-        coordinate; good to a factor of two or so, too large below a tolerance of 1e-8. None without
-        `simulate(..., estimate_error=True)`.
+        """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
+
+        From a second, more exact run (`simulate(..., estimate_error=True)`): its maximum is good to a factor of
+        two or so, too large below a tolerance of 1e-8. Methods with a fixed step always have one, from a run with
+        twice the step. Else None.
         """
         error = self.outcome.error
         return None if error is None else np.asarray(error * self.model.units.length)
@@ -265,6 +286,26 @@ class Result(Readout):
     def lost(self) -> float:
         """What steps that could not hold the tolerance may have lost in sum [m]; 0 if all did."""
         return self.outcome.lost * self.model.units.length
+
+    @cached_property
+    def accelerations(self) -> Floats:
+        """Second rates of the natural coordinates, (n, nq); at crossings those of the motion through them."""
+        a, watch = self.record.a, self.outcome.watch
+        if watch is None:
+            return a
+        moments = [c.time for c in watch.candidates] + [0.0] * watch.singular_start
+        # where J loses rank the equations of motion leave accelerations open that the motion determines
+        for k in np.flatnonzero(self.record.kept == 0):
+            t = float(self.times[k])
+            if any(abs(t - moment) <= AT_MOMENT * watch.until for moment in moments):
+                context = self._crossing_context
+                if context is None:
+                    return a
+                found = context.acceleration(t, self.record.angles[k])
+                if found is not None:
+                    a = a.copy()
+                    a[k] = found
+        return a
 
     # energies
 
@@ -335,21 +376,15 @@ class Result(Readout):
     @cached_property
     def joint_equations(self) -> JointEquations:
         """The joint equations against the twists of the bodies, by which rank and reactions are judged."""
-        from .verdict.joint_equations import make_joint_equations
-
-        return make_joint_equations(self.mechanism)
+        return verdict.joint_equations.make_joint_equations(self.mechanism)
 
     @cached_property
     def _loads(self) -> BodyLoads:
-        from .verdict.loads import make_body_loads
-
-        return make_body_loads(self.mechanism, self.joint_equations)
+        return verdict.loads.make_body_loads(self.mechanism, self.joint_equations)
 
     @cached_property
     def _sketch(self) -> Sketch:
-        from .scene import make_sketch
-
-        return make_sketch(self.mechanism)
+        return scene_package.make_sketch(self.mechanism)
 
     @cached_property
     def reactions(self) -> Reactions:
@@ -362,23 +397,24 @@ class Result(Readout):
         stiffness: of joints by name, (force [N/m], moment [N m/rad]). What rigid bodies leave open is then
         shared as by elastic joints; joints not named are rigid. Without it, shared values are of least norm.
         """
-        from .verdict.reactions import solve_reactions
-
         states = (self.coordinates, self.rates, self.accelerations)
-        return solve_reactions(
-            self.joint_equations, self.model.body_rows, self._loads, self.times, states, stiffness
+        solver = verdict.reactions.ReactionSolver(
+            self.joint_equations, self.model.body_rows, self._loads, stiffness
+        )
+        return verdict.reactions.solve_reactions(
+            solver, self.times, states, self._run_tolerance, self._crossing_context
         )
 
     def reaction(
         self, joint: str, body: str | None = None, *, stiffness: Stiffness | None = None
     ) -> Reaction:
-        """Force [N] and moment about its place [N m] that a joint or drive exerts on a body, over time.
+        """Force [N] and moment about its point [N m] that a joint or drive exerts on a body, over time.
 
-        body: one of the joint's bodies, the second one named if left out (so: on the second, from the
-        first). At a pin of three or more bodies the forces on them differ, also in magnitude:
-        `largest_on` of the reaction has the largest on each, `reactions.on_each(joint)` all of them.
-        Components that rigid bodies do not determine are flagged; stiffness: as for `solve_reactions`,
-        which is the one to call for several joints.
+        The joint's point is that of `position(joint)`, also where the joint slides. body: one of the joint's
+        bodies, the second one named if left out (so: on the second, from the first). At a pin of three or more
+        bodies the forces on them differ, also in magnitude: `largest_on` of the reaction has the largest on each,
+        `reactions.on_each(joint)` all of them. Components that rigid bodies do not determine are flagged;
+        stiffness: as for `solve_reactions`, which is the one to call for several joints.
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
@@ -399,11 +435,9 @@ class Result(Readout):
     @cached_property
     def verdict(self) -> Verdict:
         """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
-        from .verdict.verdict import make_verdict
-
         watch = self.outcome.watch
-        return make_verdict(
-            self.name,
+        return verdict.verdict.make_verdict(
+            self.mechanism,
             self.model.body_rows,
             self.joint_equations,
             self.method,
@@ -427,41 +461,62 @@ class Result(Readout):
 
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
-        from .verdict.candidates import judge_candidates
-        from .verdict.crossings import ListedMoments, RunOutputs
-
         watch = self.outcome.watch
         if watch is None:
             raise ValueError(
                 f"the run of '{self.name}' was not watched for crossings: {self.message}"
             )
-        motion = RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
-        tolerance = FIXED_STEP if self.tolerance is None else self.tolerance
+        motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         candidates = watch.candidates if self.success else watch.passed
-        crossings, misses = judge_candidates(
-            self.model, self.joint_equations, watch, candidates, motion, tolerance
+        crossings, misses = verdict.candidates.judge_candidates(
+            self.model, self.joint_equations, watch, candidates, motion, self._run_tolerance
         )
-        return ListedMoments(crossings), ListedMoments(misses)
+        listed = verdict.crossings.ListedMoments
+        return listed(crossings), listed(misses)
+
+    @cached_property
+    def _crossing_context(self) -> CrossingContext | None:
+        """What reactions at crossings are limits of; None if there are none, or the run was not monitored."""
+        watch = self.outcome.watch
+        if watch is None or not self.crossings:
+            return None
+        return verdict.near_crossings.CrossingContext(
+            model=self.model,
+            candidates=watch.candidates,
+            moments=self._moments,
+            tolerance=self._run_tolerance,
+            until=watch.until,
+        )
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
-        """What is marked on the time line: crossings and near misses, with their sentences."""
-        from .scene import CROSSING, NEAR, Mark
+    def _near_crossings(self) -> Flags:
+        """Outputs so close to a crossing that forces are limits along the motion."""
+        context = self._crossing_context
+        none = np.zeros(len(self.times), dtype=bool)
+        return none if context is None else context.are_near(self.times)
 
+    @property
+    def _run_tolerance(self) -> float:
+        """The tolerance of the run, or what a method with a fixed step can tell from zero."""
+        return FIXED_STEP if self.tolerance is None else self.tolerance
+
+    @property
+    def marks(self) -> tuple[scene_package.Mark, ...]:
+        """What is marked on the time line: crossings and near misses, with their sentences."""
         if self.outcome.watch is None:
             return ()
-        named = [(CROSSING, c) for c in self.crossings] + [(NEAR, c) for c in self.near_singular]
-        marks = [Mark(float(c.time), word, str(c)) for word, c in named]
+        named = [(scene_package.CROSSING, c) for c in self.crossings] + [
+            (scene_package.NEAR, c) for c in self.near_singular
+        ]
+        marks = [scene_package.Mark(float(c.time), word, str(c)) for word, c in named]
         return tuple(sorted(marks, key=lambda mark: mark.time))
 
     @cached_property
     def scene(self) -> Scene:
         """Where everything that is drawn is, at the outputs; computed when first asked for."""
-        from .scene import make_scene
-
         # a picture needs no more, and memory has an end
         every = max(1, -(-len(self.times) * len(self.model.body_rows.names) // MOST_DRAWN))
-        return make_scene(
+        return scene_package.make_scene(
             self._sketch,
             self.model.body_rows,
             self.times[::every],
@@ -508,16 +563,12 @@ class Result(Readout):
 
     def to_dataframe(self, *names: str, reactions: bool = False) -> Any:
         """The columns as a pandas data frame over time (extra: sarrus[data])."""
-        from .export import make_dataframe
-
         return make_dataframe(self.columns(*names, reactions=reactions))
 
     def to_xarray(self, *names: str, reactions: bool = False) -> Any:
         """An xarray dataset: position, velocity, acceleration over time, point and axis; all other columns
         over time, by their names without units.
         """
-        from .export import make_dataset, split_unit
-
         columns = self.columns(*names, reactions=reactions)
         points = [n for n in names if n in self.model.points] if names else self.drawn_points
         moving = {
@@ -540,20 +591,14 @@ class Result(Readout):
 
     def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as CSV; the first line has names with units."""
-        from .export import save_csv
-
         return save_csv(path, self.columns(*names, reactions=reactions))
 
     def save_parquet(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as Parquet (extra: sarrus[data])."""
-        from .export import save_parquet
-
         return save_parquet(path, self.columns(*names, reactions=reactions), self._about)
 
     def save_hdf5(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as datasets of an HDF5 file, each with its unit."""
-        from .export import save_hdf5
-
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
     def save_drawing(self, path: str | Path, *points: str, time: float | None = None) -> Path:
@@ -562,8 +607,7 @@ class Result(Readout):
         points: names of joints, points or bodies whose paths are drawn; time: of the picture [s], the start if
         left out, else the output next to it.
         """
-        from .scene import cad
-
+        cad = scene_package.cad
         self._check_outputs("draw")
         k = 0 if time is None else int(np.argmin(np.abs(self.scene.times - time)))
         curves = {name: self.position(name) for name in points}
@@ -571,10 +615,7 @@ class Result(Readout):
 
     def save_gltf(self, path: str | Path) -> Path:
         """Write the bodies and their motion as glTF (.gltf), which viewers and Blender play."""
-        from .disk import write_file
-        from .kinematics.pose import read_turns
-        from .scene import cad
-
+        cad = scene_package.cad
         self._check_outputs("write")
         every = max(1, -(-len(self.times) // len(self.scene.times)))
         rows = self.model.body_rows
@@ -585,8 +626,6 @@ class Result(Readout):
 
     def quantity(self, what: str) -> Quantity:
         """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
-        from .quantities import read_quantity
-
         return read_quantity(self, what)
 
     def plot(
@@ -614,8 +653,7 @@ class Result(Readout):
         compare
             Other results, drawn with dashed lines.
         """
-        from .scene import notebook
-
+        notebook = scene_package.notebook
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
         sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
@@ -654,11 +692,9 @@ class Result(Readout):
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
-        from .scene import player
-
         self._check_outputs("show")
         names = self.moving_points()[:1] if point is None else [point]
-        return player.Player(self.scene.observing(names[0]) if names else self.scene)
+        return scene_package.player.Player(self.scene.observing(names[0]) if names else self.scene)
 
     def _check_outputs(self, verb: str) -> None:
         """Raise ValueError if there is nothing to draw, show or write."""
@@ -684,8 +720,6 @@ class Result(Readout):
         }
 
     def _repr_html_(self) -> str:
-        from .scene import notebook
-
         rows = [
             ("status", f"{self.status}: {self.message}"),
             ("method", f"{self.method}, {self.counters.get('steps', 0)} steps"),
@@ -698,15 +732,13 @@ class Result(Readout):
             *(("note", note) for note in self.notes),
         ]
         title = f"{self.name}, {self.duration:g} s"
-        return notebook.make_card(title, rows, self.plot())
+        return scene_package.notebook.make_card(title, rows, self.plot())
 
 
 def save_result(
     path: str | Path, result: Result, groups: dict[str, dict[str, NDArray[Any]]]
 ) -> Path:
     """Write a result, and with it groups of further arrays, which `storage.load_arrays` reads."""
-    from .storage import save_parts
-
     parts = {name: getattr(result, name) for name in STORED}
     return save_parts(path, result.mechanism, result.model, parts, groups)
 
@@ -718,7 +750,5 @@ def load_result(path: str | Path, *, verify: bool = True) -> Result:
     Raises SavedResultError with a sentence if the file holds none, or was changed. User forces are Python
     functions, which no file holds: what needs them again says so.
     """
-    from .storage import load_parts
-
     mechanism, model, parts = load_parts(path, STORED, verify)
     return Result(mechanism, model, **parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arrays import Floats
 from .asked import (
@@ -25,6 +25,9 @@ from .model.structure import check_for_run
 from .own_method import of_function
 from .result import Result
 
+if TYPE_CHECKING:
+    from .verdict.branches import Branch
+
 
 def simulate(
     mechanism: Mechanism,
@@ -40,6 +43,7 @@ def simulate(
     misfit: float | None = None,
     dense: bool = False,
     estimate_error: bool = False,
+    follow: Branch | None = None,
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -58,6 +62,10 @@ def simulate(
     itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
     move by changing its dimensions as little as possible, a note saying how much; 1e-8 of its length if left
     out, 0 to take it as the structure it is. With more misfit than that it is refused.
+
+    follow: a branch (of `sarrus.branches` or `result.branches`), also one of several with a common tangent. The
+    run starts at a configuration on it, a small distance from the singular one, and moves along it; a note states
+    how far.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -83,10 +91,19 @@ def simulate(
     )
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+    start = None
+    if follow is not None:
+        from .assembly.branch_start import start_on_branch
+
+        start = start_on_branch(mechanism, follow)
+        mechanism = start.mechanism
     known = check_for_run(mechanism, asked.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)
-    # numba and SciPy load slowly: only a mechanism that can be simulated pays for them
+    # the compiler and SciPy load slowly: only a mechanism that can be simulated pays for them
     begin = time.perf_counter()
     from .solving import solve
 
-    return solve(mechanism, asked, every, time.perf_counter() - begin, known)
+    result = solve(mechanism, asked, every, time.perf_counter() - begin, known)
+    if start is not None:
+        result.outcome.notes.append(start.sentence)
+    return result

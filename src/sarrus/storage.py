@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import kernels
+from . import model as model_package
 from .arrays import Floats
 from .asked import MEMORY_SHARE, Asked, free_memory
 from .disk import write_file
 from .hdf5 import Branch, HDF5Error, Leaf, make_sealed, open_sealed, scan
-from .mechanism import Mechanism, MechanismError
+from .mechanism import Mechanism, MechanismError, files
 from .mechanism.files import to_data, to_text
 from .stored_types import check_fields, check_form, check_result, sizes_of
 from .thresholds import SAME_MODEL
@@ -149,15 +151,13 @@ def _name(leaf: Leaf) -> str:
 def _read_parts(
     file: Branch, path: Path, names: Iterable[str]
 ) -> tuple[Mechanism, Model, dict[str, Any]]:
-    from .mechanism.files.building import build_mechanism
-    from .mechanism.files.reading import read_document
-    from .model import make_model
-
     text = _leaf(file["mechanism"]).text()
-    mechanism = build_mechanism(read_document(text, str(path)), check=False)
+    mechanism = files.building.build_mechanism(
+        files.reading.read_document(text, str(path)), check=False
+    )
     for name, *points in _read(file["user_forces"], None, {}):
         mechanism.user_force(name, points, _not_kept(name, path))
-    model = make_model(mechanism)
+    model = model_package.make_model(mechanism)
     before, now = _leaf(file["model"]).numbers(), _signature(model)
     if before.shape != now.shape or not np.allclose(before, now, SAME_MODEL, SAME_MODEL):
         raise SavedResultError(
@@ -241,8 +241,6 @@ def _read(node: Branch | Leaf, model: Any, sizes: dict[str, int]) -> Any:
 
 def _makers() -> dict[str, Callable[..., Any]]:
     """What a file may hold, by name."""
-    from .kernels.layout import Pieces
-    from .kernels.record import Sampling
     from .methods import Motion, Outcome, Record, Status
     from .methods.outcome import Law, Part, Taken
     from .methods.watch import Piece, Stretch, Watch
@@ -250,7 +248,19 @@ def _makers() -> dict[str, Callable[..., Any]]:
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)
 
-    plain = (Asked, Law, Motion, Part, Piece, Pieces, Record, Sampling, Stretch, Taken, Watch)
+    plain = (
+        Asked,
+        Law,
+        Motion,
+        Part,
+        Piece,
+        kernels.layout.Pieces,
+        Record,
+        kernels.record.Sampling,
+        Stretch,
+        Taken,
+        Watch,
+    )
     return {kind.__name__: kind for kind in plain} | {"Outcome": make_outcome}
 
 

@@ -385,13 +385,6 @@ def _is_same(x: Floats) -> bool:
     return bool(bits[0] == bits[1]) and bool((bits == bits[0]).all())
 
 
-def _join(pieces: Sequence[Any]) -> Any:
-    """A number of all chunks: an array, or a float that all have."""
-    if any(isinstance(x, np.ndarray) and x.ndim for x in pieces):
-        return np.concatenate([np.atleast_1d(x) for x in pieces])
-    return float(pieces[0])
-
-
 class Replay:
     """A tape as straight text, compiled: for one mechanism over floats, for many over arrays."""
 
@@ -406,18 +399,18 @@ class Replay:
         self.count = len(outputs)
         self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
-        self._many: Callable[[list[Any], Flags], list[Any]] | None = None
+        self._split: _Split | None = None
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
         """The outputs for one list of numbers; None if something is decided otherwise."""
         if self._one is None:
-            conditions = [f"({_asked_text(key, answer)})" for key, answer in self._asked]
-            # in pieces: Python nests a long chain of conditions too deeply
-            pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
-            lines = [f" if not({' and '.join(some)}): return None" for some in pieces]
-            self._one = self._compile(
-                [*lines, f" return [{','.join(self._outputs)}]"], _PLAIN_NAMES
-            )
+            lines = [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(self._done),
+                *_checks(self._asked),
+                f" return [{','.join(self._outputs)}]",
+            ]
+            self._one = _define("xs", lines, _PLAIN_NAMES)
         try:
             return self._one(numbers)
         except (ZeroDivisionError, OverflowError, ValueError):
@@ -427,31 +420,142 @@ class Replay:
     def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
         """The outputs of n variants, and where all is decided as it was.
 
-        numbers: each input, (n,), or a float that is the same for all.
+        numbers: each input, (n,), or a float that is the same for all. What does not depend on those that vary is
+        done once.
         """
-        if self._many is None:
-            lines = [f" good&={_asked_text(key, answer)}" for key, answer in self._asked]
-            self._many = self._compile(
-                [*lines, f" return [{','.join(self._outputs)}]"], _ARRAY_NAMES, "xs,good"
-            )
-        good, parts = np.ones(n, bool), []
-        with np.errstate(all="ignore"):
-            for first in range(0, max(n, 1), CHUNK):
-                part = slice(first, first + CHUNK)
-                some = [x[part] if isinstance(x, np.ndarray) else x for x in numbers]
-                parts.append(self._many(some, good[part]))
-        found = ManyNumbers.of([_join(pieces) for pieces in zip(*parts, strict=True)], n)
+        varies = tuple(isinstance(x, np.ndarray) for x in numbers)
+        if self._split is None or self._split.varies != varies:
+            self._split = self._split_by(varies)
+        split, good = self._split, np.ones(n, bool)
+        shared = split.run_shared(numbers)
+        if shared is None:
+            return ManyNumbers.of([np.nan] * self.count, n), np.zeros(n, bool)
+        given, fixed = shared
+        varied = np.empty((len(split.outputs), n))
+        # in one thread: operations on a chunk are so short that eight took three times as long
+        for first in range(0, n, CHUNK):
+            part = slice(first, first + CHUNK)
+            some = [x[part] for x, one in zip(numbers, varies, strict=True) if one]
+            split.run_varied(some, given, good[part], varied[:, part])
+        rows: list[Any] = list(fixed)
+        for i, row in zip(split.outputs, varied, strict=True):
+            rows[i] = row
+        found = ManyNumbers.of(rows, n)
         for x in numbers:
             good &= np.isfinite(x)
         return found, good & found.are_finite()
 
-    def _compile(self, last: list[str], names: dict[str, Any], arguments: str = "xs") -> Any:
-        taken = "".join(f"x{i}," for i in range(self._inputs))
-        lines = [f"def run({arguments}):", f" {taken}=xs" if taken else " pass"]
-        lines += [f" {name}={_TEXT[key[0]].format(*key[1:])}" for name, key in self._done]
-        space = dict(names)
-        exec(compile("\n".join([*lines, *last]), "<replay>", "exec"), space)
-        return space["run"]
+    def _split_by(self, varies: tuple[bool, ...]) -> _Split:
+        """The tape in two: what the inputs that all variants share determine, and the rest."""
+        names = {f"x{i}" for i, one in enumerate(varies) if one}
+        shared, varied = [], []
+        for name, key in self._done:
+            if names.intersection(map(str, key[1:])):
+                names.add(name)
+                varied.append((name, key))
+            else:
+                shared.append((name, key))
+        later = [(key, answer) for key, answer in self._asked if names.intersection(key[1:])]
+        first = [(key, answer) for key, answer in self._asked if not names.intersection(key[1:])]
+        outputs = [i for i, name in enumerate(self._outputs) if name in names]
+        used = {str(x) for _, key in varied for x in key[1:]} | {
+            x for key, _ in later for x in key[1:]
+        }
+        handed = [name for name, _ in shared if name in used]
+        handed += [f"x{i}" for i, one in enumerate(varies) if not one and f"x{i}" in used]
+        fixed = ["0.0" if name in names else name for name in self._outputs]
+        tuple_of = "".join(f"{name}," for name in handed)
+        run_shared = _define(
+            "xs",
+            [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(shared),
+                *_checks(first),
+                f" return ({tuple_of}),[{','.join(fixed)}]",
+            ],
+            _PLAIN_NAMES,
+        )
+        run_varied = _define(
+            "xs,given,good,out",
+            [
+                _unpack([f"x{i}" for i, one in enumerate(varies) if one], "xs"),
+                _unpack(handed, "given"),
+                *_brief(varied, later, [self._outputs[i] for i in outputs]),
+            ],
+            _ARRAY_NAMES,
+        )
+        return _Split(varies, outputs, run_shared, run_varied)
+
+
+class _Split(NamedTuple):
+    """A tape for many variants: which inputs vary, which outputs do, and the two parts of its text."""
+
+    varies: tuple[bool, ...]
+    outputs: list[int]
+    shared: Callable[[Sequence[Any]], tuple[Any, list[float]] | None]
+    varied: Callable[[list[Floats], Any, Flags, Floats], None]
+
+    def run_shared(self, numbers: Sequence[Any]) -> tuple[Any, list[float]] | None:
+        """What is handed on, and outputs; None if something is decided otherwise."""
+        try:
+            return self.shared(numbers)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # a root of less than zero, too large a number
+            return None
+
+    def run_varied(self, some: list[Floats], given: Any, good: Flags, out: Floats) -> None:
+        """The rest of some variants."""
+        with np.errstate(all="ignore"):
+            self.varied(some, given, good, out)
+
+
+def _define(arguments: str, lines: list[str], names: dict[str, Any]) -> Any:
+    """A function with this text."""
+    space = dict(names)
+    exec(compile("\n".join([f"def run({arguments}):", *lines]), "<replay>", "exec"), space)
+    return space["run"]
+
+
+def _unpack(names: list[str], source: str) -> str:
+    return f" {''.join(f'{name},' for name in names)}={source}" if names else " pass"
+
+
+def _operations(done: list[tuple[str, tuple]]) -> list[str]:
+    return [f" {name}={_TEXT[key[0]].format(*key[1:])}" for name, key in done]
+
+
+def _brief(
+    done: list[tuple[str, tuple]],
+    asked: list[tuple[tuple[str, str, str], bool]],
+    outputs: list[str],
+) -> list[str]:
+    """Operations, checks and outputs, each as soon as it can be.
+
+    Arrays are given back after their last use: few of them are alive at a time, and they stay in the cache.
+    """
+    place = {name: i for i, (name, _) in enumerate(done)}
+    lines = [[f" {name}={_TEXT[key[0]].format(*key[1:])}"] for name, key in done]
+    first: list[str] = []
+    last = dict(place)
+    for i, (_, key) in enumerate(done):
+        last.update((name, i) for name in map(str, key[1:]) if name in place)
+    for key, answer in asked:
+        at = max((place[x] for x in key[1:] if x in place), default=-1)
+        (lines[at] if at >= 0 else first).append(f" good&={_asked_text(key, answer)}")
+        last.update((x, max(last[x], at)) for x in key[1:] if x in place)
+    for n, name in enumerate(outputs):
+        (lines[place[name]] if name in place else first).append(f" out[{n}]={name}")
+    for name, at in last.items():
+        lines[at].append(f" del {name}")
+    return first + [line for some in lines for line in some]
+
+
+def _checks(asked: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
+    """Lines that return None where something is decided otherwise."""
+    conditions = [f"({_asked_text(key, answer)})" for key, answer in asked]
+    # in pieces: Python nests a long chain of conditions too deeply
+    pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
+    return [f" if not({' and '.join(some)}): return None" for some in pieces]
 
 
 def _asked_text(key: tuple[str, str, str], answer: bool) -> str:

@@ -62,6 +62,10 @@ BRIDGED = 1e-5
 # the length: features of a body this close are one. A looser value would move joints, a tighter one would
 # split what rounding separated
 SAME_FEATURE = 1e-12
+# rad: axes that are equal but for the rounding of the arithmetic that made them; more is noted
+ROUNDED_AXIS = 1e-14
+# rad: axes of a locked linkage that are made parallel first, to see whether it moves then: typed to 9 digits
+ALIGNED_AXES = 1e-8
 # a vector's length: what sticks out of the span of a frame; rounding, divided by a frame as flat as FLATTEST
 SPANNED = 4e-12
 # 1, the sine of an angle: vectors of a frame stand this far from the plane of the others. A flatter frame
@@ -258,6 +262,16 @@ SAME_RANK = 0.1
 # 1: a dependent row's share of an independent one; beyond, other rows should stand for the independent ones, as
 # rounding grows with it
 WEAK_ORDER = 100.0
+# the largest force on a body: what joints leave of it. More is neither rounding nor the error of a run: the joint
+# equations and the accelerations contradict each other there
+UNBALANCED = 1e-6
+# the tolerance of a run: reactions have its errors over the smallest singular value, so below this a hundredth of
+# them is lost
+BLURRED_REACTION = 100.0
+# the largest reaction near a crossing: a negative power of the time to it with a smaller share is none
+NO_POLE = 1e-6
+# the largest reaction near a crossing: what the last terms of a series about it leave, if it converges
+UNRESOLVED_POLE = 1e-6
 
 # == Crossings and branches ==
 
@@ -280,18 +294,32 @@ NO_COMBINATION = 1e-7
 ALONG_BRANCH = 1e-6
 # 1, unit vectors: directions of branches that are the same; a double root is found to half the digits
 SAME_BRANCH = 1e-3
-# 1, an angle: motions on a section that are one; a double root is found to half the digits
-SAME_ROOT = 1e-7
-# 1: how far the power with which roots part may be from a half one, the same on both sides, as that of cusps;
-# next powers shift what two sections show by less
-HALF_POWER = 0.15
-# 1: quadrics of W by differences: smaller ones are what the differences leave (1e-8)
-FLAT_QUADRIC = 1e-6
 # 1: what the quadratic equations of a branch leave at a root; at a double root the direction has half of
 # these digits
 BRANCH_ROOT = 1e-11
 # the largest component: not shown in a direction
 SHOWN_ZERO = 1e-7
+
+# 1: Taylor coefficients of the reduced joint equations that are zero, in variables in which the series stays of
+# order one; configurations rounded to 1e-12 leave some 1e-11
+TAYLOR_ZERO = 1e-9
+# 1, of the largest root: roots of an edge of Newton's polygon that are real, or the same
+SAME_ROOT_OF_EDGE = 1e-6
+# 1: quadratic equations for the next freedom of a branch: terms, and squared differences of roots, that are zero
+SAME_RAY = 1e-9
+# 1: joint equations at a configuration near a branch that are closed: rounding of sums of products of order one
+BRANCH_CLOSED = 1e-13
+# 1: singular values of J at such a configuration that are zero; branches that part later than any order looked at
+# have more
+BRANCH_RANK = 1e-9
+# the length: a configuration further from the one whose branches were found is judged by its misfit instead
+EXACT_BRANCHES = 1e-10
+# 1: singular values of J close to a multiple branch that are zero on it
+MULTIPLE_RANK = 1e-6
+# 1, unit vectors: common directions of quadrics that are multiple; these are found to half the digits
+MULTIPLE_RAY = 3e-5
+# 1: entries of null vectors, scaled to one, that are rounding
+SPARSE_ENTRY = 1e-9
 
 # == Locked or mobile ==
 
@@ -334,6 +362,12 @@ BALANCED_ENOUGH = 1e-9
 NEAR_BALANCE = 1e-6
 # the sum of all parts of a stiffness: counts as none
 INDIFFERENT = 1e-9
+# the forces near a rest, over a typical link: stiffness of user forces that counts as none; it is a difference
+FLAT_DIFFERENCE = 1e-7
+# the forces a link away from a rest: those at it count as this where all of them vanish
+LEAST_FORCE = 1e-3
+# typical links: equilibria this close are one; where the energy is flat of fourth order they are found so well
+SAME_REST = 1e-4
 # the length: constraints that are closed
 CLOSED_STATICS = 1e-13
 # the length: what rounding may leave at a dependent constraint

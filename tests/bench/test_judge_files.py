@@ -8,6 +8,7 @@ import pytest
 from result_files import G, exact_columns, on_another_branch, one_angle, problem_cases, write
 from sarrus import problems, simulate
 from sarrus.bench import judge, judge_columns, load_columns
+from sarrus.mechanism.mechanism import vary
 from sarrus.problems.bricard import path_distance, path_points
 
 # together they take several seconds
@@ -129,6 +130,80 @@ def test_data_of_another_problem_get_a_hint(name, made_with, expected):
     assert expected in told(judged)
     # thin rods are within the limits of the IFToMM problem: the hint alone tells them
     assert judged.passed == ("section" in made_with)
+
+
+def simulated_columns(problem, mechanism):
+    """What a program writes that simulates this mechanism in place of the problem's."""
+    columns = problem.result_columns(simulate(mechanism, problem.duration, problem.output_step))
+    return {name: columns[name] for name in problem.columns}
+
+
+def heavier(mechanism, name, factor):
+    """One body with another mass, its inertia in proportion."""
+    k = [body.name for body in mechanism.bodies].index(name)
+    body = mechanism.bodies[k]
+    mechanism.bodies[k] = replace(body, mass=factor * body.mass, inertia=factor * body.inertia)
+    return mechanism
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        ("double-four-bar", {"gravity": 9.6 / 9.81}, "gravity is 9.6 m/s^2"),
+        ("double-four-bar", {"gravity": 9.0 / 9.81}, "gravity is 9 m/s^2"),
+        ("double-four-bar", {"gravity": -1.0}, "gravity is -9.81 m/s^2"),
+        ("double-four-bar", {"gravity": 0.0}, "gravity is 0 m/s^2"),
+        ("double-four-bar", {"size": 0.9}, "the lengths are 0.9 times"),
+        ("simple-pendulum", {"gravity": 9.0 / 9.81}, "gravity is 9 m/s^2"),
+        ("simple-pendulum", {"size": 1.2}, "the lengths are 1.2 times"),
+        ("rectangular-bricard", {"gravity": 10.0 / 9.81}, "gravity is 10 m/s^2"),
+        ("heavy-top", {"speed": 1.1}, "the start velocities are 1.1 times"),
+        ("four-bar-spring", {"gravity": 9.5 / 9.81}, "gravity is 9.5 m/s^2"),
+    ],
+)
+def test_a_wrong_number_is_named(name, change, expected, noise):
+    """Gravity, lengths or speed of a file are fitted: a fact to its digits, else what it looks like; no branch."""
+    problem = problems.get(name)
+    columns = simulated_columns(problem, vary(problem.mechanism(), **change))
+    for i, letter in enumerate(sorted(set(columns) & set("xyz"))):
+        wave = np.sin(3.0 * columns["t"] + i)
+        columns[letter] = columns[letter] + noise * np.abs(columns[letter]).max() * wave
+    judged = judge_columns(problem, columns)
+    assert expected in told(judged)
+    assert ("looks like" in told(judged)) == (noise > 0.0)
+    assert judged.left_at is None
+    assert "windows" not in told(judged)
+
+
+@pytest.mark.slow
+def test_a_wrong_mass_is_named():
+    """One that is twice as large, of bodies that have the same effect; standard gravity has its digits."""
+    problem = problems.get("double-four-bar")
+    columns = simulated_columns(problem, heavier(problem.mechanism(), "coupler 1", 2.0))
+    found = told(judge_columns(problem, columns))
+    assert "the mass of 'coupler 0', or of a body like it, is 2 kg" in found
+    columns = simulated_columns(problem, vary(problem.mechanism(), gravity=9.80665 / 9.81))
+    assert "gravity is 9.80665 m/s^2" in told(judge_columns(problem, columns))
+
+
+@pytest.mark.slow
+def test_two_wrong_numbers_are_not_taken_for_one():
+    """What no single number explains is not stated: a likeness at most."""
+    problem = problems.get("rectangular-bricard")
+    mechanism = heavier(problem.mechanism(), "rod 5", 1.5)
+    judged = judge_columns(problem, simulated_columns(problem, vary(mechanism, gravity=0.9)))
+    assert not judged.passed
+    assert all("looks like" in f for f in judged.findings if "of the problem" in f)
+
+
+def test_results_of_our_own_are_judged_without_fits(monkeypatch):
+    """A benchmark judges thousands of runs, and none of them needs a simulation for that."""
+    problem = problems.get("double-four-bar")
+    result = simulate(vary(problem.mechanism(), gravity=0.9), problem.duration, problem.output_step)
+    monkeypatch.setattr("sarrus.bench.hypotheses.simulate", None)
+    assert not judge(problem, result).passed
 
 
 @pytest.mark.parametrize("name", ["double-four-bar", "n-four-bar"])

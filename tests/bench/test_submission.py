@@ -3,9 +3,11 @@
 import io
 import json
 import os
+import re
 import struct
 import zipfile
 
+import numpy as np
 import pytest
 
 from sarrus import problems
@@ -114,6 +116,35 @@ def test_what_is_no_archive_is_left_out_with_a_sentence(tmp_path, content):
     records, left_out = collect_records([path])
     assert not records
     assert len(left_out) == 1
+
+
+def test_a_damaged_archive_is_left_out_in_words(folder, tmp_path):
+    """Bytes of a zip file's headers changed at random: a sentence, never the name of an exception."""
+    content = pack_run(folder, tmp_path).read_bytes()
+    headers = [
+        at + k
+        for mark in (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06")
+        for at in found(content, mark)
+        for k in range(46)
+    ]
+    rng = np.random.default_rng(0)
+    path = tmp_path / "damaged.zip"
+    reasons = set()
+    for _ in range(200):
+        damaged = bytearray(content)
+        at = int(rng.choice([at for at in headers if at < len(content)]))
+        damaged[at] = rng.integers(256)
+        path.write_bytes(damaged)
+        reasons |= {why for _, why in collect_records([path])[1]}
+    assert len(reasons) > 5
+    assert not [
+        why for why in reasons if re.search(r"[A-Z]\w*(Error|Exception)\b|zlib\.error", why)
+    ]
+
+
+def found(content, mark):
+    """Where a mark is in a file."""
+    return [match.start() for match in re.finditer(re.escape(mark), content)]
 
 
 def packed_again(source, target, **replaced):

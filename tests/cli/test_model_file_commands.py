@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from builders import n_four_bar
 from sarrus import Mechanism, load, problems, simulate
 from sarrus.cli import app, main
 
@@ -177,9 +178,22 @@ def test_inspect_takes_a_file(tmp_path):
     assert call("inspect", path).stdout == call("inspect", "rectangular-bricard").stdout
 
 
+def test_branches_of_a_file(tmp_path):
+    """The command prints what the function finds, as sentences and as a record."""
+    path = tmp_path / "flat.yaml"
+    m = n_four_bar(2, speed=0.0, lean=np.pi / 2)
+    m.save(path)
+    answer = call("branches", path)
+    assert answer.exit_code == 0, answer.output
+    assert "3 branches meet here: transversal crossing" in answer.stdout
+    record = json.loads(call("branches", path, "--json", "--most", 2).stdout)
+    assert (len(record["branches"]), record["complete"]) == (2, False)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (("branches", "missing.yaml"), "missing.yaml: cannot be read"),
         (("simulate", "missing.yaml"), "missing.yaml: cannot be read: No such file"),
         (("simulate", "double-four-bar"), "sarrus run double-four-bar"),
         (("simulate", "FILE", "--duration", "-1"), "duration = -1"),
@@ -261,7 +275,7 @@ def test_simulate_stops_at_a_crossing_if_asked(tmp_path):
     assert "1 crossing at t = 0.70845" in answer.output
     answer = call(*words, "--at-crossing", "branches")
     assert answer.exit_code == 0, answer.output
-    assert "2 motions meet here" in answer.output
+    assert "2 branches meet here" in answer.output
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["status"] == "stopped"
     assert len(record["verdict"]["crossings"]) == 1

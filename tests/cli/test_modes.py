@@ -42,7 +42,7 @@ def test_no_rest_sets_the_exit_status():
     """The heavy top of the problem hangs, but indifferent about its axis: told, not an error."""
     answer = call("heavy-top")
     assert answer.exit_code == 0
-    assert "indifferent in 1 of 3 freedoms, not stable" in answer.output
+    assert "indifferent in 1 of 3 degrees of freedom, not stable" in answer.output
 
 
 def test_model_file(tmp_path):

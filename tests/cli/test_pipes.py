@@ -1,4 +1,4 @@
-"""Who reads what a command prints may leave early: the command does its work and ends with its own status."""
+"""The reader of what a command prints may leave early, or a disk be full: the command does its work."""
 
 import json
 import os
@@ -46,6 +46,33 @@ def test_tables_and_json_end_quietly(tmp_path, monkeypatch, words):
     """Printed by the library of tables or plainly: no message, status 0."""
     monkeypatch.chdir(tmp_path)
     assert call(*words) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list",), ("schema",), ("--version",), ("--help",), ("run", "simple-pendulum", "--json")],
+)
+def test_output_on_a_full_disk_is_an_error(tmp_path, monkeypatch, words):
+    """`> file` without room: one sentence and status 2, whatever the size of the output; files are written."""
+    monkeypatch.chdir(tmp_path)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sarrus", *words], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: what was printed could not be written: No space left on device\n"
+    assert words[0] != "run" or (tmp_path / "runs" / "simple-pendulum" / "run.json").exists()
+
+
+def test_errors_on_a_full_disk_keep_their_status():
+    """Where the sentence cannot be written, the status still says how the command ended."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sarrus", "run", "no-such"],
+            stdout=subprocess.DEVNULL,
+            stderr=full,
+        )
+    assert done.returncode == 2
 
 
 def test_both_streams_may_be_left(tmp_path):

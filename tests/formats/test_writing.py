@@ -146,3 +146,44 @@ def test_hinge_that_closes_a_loop_in_mjcf_comes_back_as_one(tmp_path):
     write_mjcf(m, tmp_path / "again.xml")
     back = read(tmp_path / "again.xml").mechanism
     assert sorted(j.kind.value for j in back.joints) == ["revolute"] * 3
+
+
+# of each joint that is written as several steps: its argument, and the kinds of its steps by their names
+ROWS = {
+    "cylindrical": ("axis", {"j travel": "slide", "j turn": "hinge"}),
+    "planar": ("normal", {"j x": "slide", "j y": "slide", "j turn": "hinge"}),
+    "rectangular": ("normal", {"j x": "slide", "j y": "slide"}),
+    "prismatic": ("axis", {"j": "slide"}),
+    "revolute": ("axis", {"j": "hinge"}),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["from-ground", "to-ground"])
+@pytest.mark.parametrize("kind", ROWS)
+def test_joints_are_rows_of_steps_from_either_side(kind, turned, tmp_path):
+    """Hinges and sliders keep their names from either body, and what is read again moves the same."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
+    argument, steps = ROWS[kind]
+    m = sarrus.Mechanism("m", gravity=(1.0, -2.0, -9.81))
+    m.body("b", 1.0, (0.2, 0.3, 1), (0.1, 0.2, 0.15))
+    bodies = ("b", "ground") if turned else ("ground", "b")
+    getattr(m, kind)("j", *bodies, at=(0, 0, 0), **{argument: (0.6, 0.0, 0.8)})
+    path = tmp_path / "a.xml"
+    write_mjcf(m, path)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    words = {mujoco.mjtJoint.mjJNT_SLIDE: "slide", mujoco.mjtJoint.mjJNT_HINGE: "hinge"}
+    found = {
+        model.joint(n).name: words[mujoco.mjtJoint(model.jnt_type[n])] for n in range(model.njnt)
+    }
+    assert found == steps
+    write_urdf(m, tmp_path / "a.urdf")
+    if kind == "rectangular":
+        # no reader makes one joint of two sliders in a row
+        return
+    want = sarrus.simulate(m, 0.5, 0.1).position("b")
+    for name in ("a.xml", "a.urdf"):
+        again = read(tmp_path / name).mechanism
+        again.gravity = m.gravity
+        got = sarrus.simulate(again, 0.5, 0.1).position("b")
+        # two builds of one mechanism: rounding
+        np.testing.assert_allclose(got, want, atol=1e-8)

@@ -245,6 +245,12 @@ def test_names(tmp_path):
         get_method("sries")
     with pytest.raises(ValueError, match="method name 'a b'"):
         sarrus.method("a b")
+    for order in (-1, 10**30, 2.5, "two"):
+        with pytest.raises(ValueError, match=r"order = .*; give a whole number from 0"):
+            sarrus.method("x", order=order)
+    for value in (10**400, float("nan"), "a", None):
+        with pytest.raises(ValueError, match=r"option rho = .*; give a number up to"):
+            sarrus.method("x", rho=value)
     with pytest.raises(ValueError, match="one of natural, euler, points"):
         sarrus.method("a", coordinates="polar")
     sarrus.method("ali3")(lambda system, state, h: None)

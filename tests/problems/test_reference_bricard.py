@@ -10,9 +10,14 @@ from sarrus.problems.references.bricard import (
     _solve_series,
     bricard_chain,
     bricard_inertia,
-    bricard_period,
     bricard_reference,
 )
+
+
+def bricard_period(section):
+    """Time from rest at the start back to rest at the start [s], of a linkage of 1 m and 1 kg."""
+    return 2.0 * np.pi * float(_solve_series(section, 9.81, 1.0, 1.0)[0])
+
 
 # points P2 at 1, 2, .. 10 s from an independent computation (benchmark atlas, section 5)
 THIN = np.array(

@@ -39,6 +39,19 @@ def without_bundle(page):
     return page.replace(get_plotlyjs(), "")
 
 
+def test_page_shows_the_branches_at_a_crossing(folder):
+    """A moving picture for each of the three branches of the flat position, drawn without a script."""
+    page = without_bundle(make_report([load_run(folder)]))
+    start = page.index("Branches at the first crossing")
+    shown = page[start : page.index("</div>", start)]
+    assert "3 branches meet here" in shown
+    assert shown.count("<svg") == shown.count("<figcaption>") == 3
+    # five rods each, in grey where the branches meet and moving in colour
+    assert shown.count("<animate") == 15
+    assert shown.count("<polyline") == 30
+    assert "<script" not in shown
+
+
 def test_page_tells_everything(folder):
     """What, with what, verdict, limits, figures, crossings, counters, machine, command."""
     run = load_run(folder)

@@ -70,13 +70,13 @@ def test_branches_of_flat_windows(windows, coupler):
     found = directions(branches, windows)
     assert len(found) == len(expected)
     for y in expected:
-        # a double root is found to half the digits
+        # the crossing of a run is singular to its tolerance
         assert min(np.abs(y - other).max() for other in found) < 1e-5
     assert [b.so_far for b in branches] == [True] + [False] * (len(found) - 1)
     np.testing.assert_allclose(found[0], down, atol=1e-8)
     assert branches.freedoms == windows + 1
-    assert not branches.continuum
-    assert branches[0].mobility == 1
+    assert branches.complete
+    assert {b.dimension for b in branches} == {1}
 
 
 def test_branches_lead_where_they_say():
@@ -107,7 +107,7 @@ def test_stop_at_the_first_crossing(at_crossing):
     assert crossing.time == pytest.approx(result.times[-1], abs=1e-12)
     assert np.isnan(crossing.energy_after)
     assert len(result.branches) == 3
-    told = any("3 motions meet here" in note for note in result.notes)
+    told = any("3 branches meet here" in note for note in result.notes)
     assert told == (at_crossing == "branches")
 
 
@@ -151,15 +151,16 @@ def test_every_method_stops_at_a_crossing(method, setting, right):
     assert result.times[-2] == pytest.approx(np.floor(flat / 0.1) * 0.1)
 
 
-def test_more_than_three_extra_freedoms():
-    """Beyond three extra freedoms there is a sentence instead of directions."""
+def test_many_extra_freedoms():
+    """Five windows at once: each may go on crossed or not, and equal rods leave six branches of one dimension."""
     result = simulate(n_four_bar(5), 1.0, 0.1, at_crossing="branches")
-    assert len(result.branches) == 0
-    assert "5 freedoms more" in result.branches.sentence
+    assert len(result.branches) == 6
+    assert result.branches.freedoms == 6
+    assert {b.dimension for b in result.branches} == {1}
 
 
-def test_a_continuum_of_directions():
-    """Two windows flat at once that know nothing of each other: any mixture of their motions goes."""
+def test_independent_loops():
+    """Two windows flat at once that share no body: their branches are combined, each with two freedoms."""
     m = flat_windows(1)
     both = Mechanism("two of them")
     for k in range(2):
@@ -175,8 +176,8 @@ def test_a_continuum_of_directions():
     result = simulate(both, 0.1, 0.05)
     crossing = result.crossings[0]
     assert (crossing.mobility_motion, crossing.mobility_here) == (2, 4)
-    assert crossing.branches.continuum
-    assert "continuum" in crossing.branches.sentence
+    assert [b.dimension for b in crossing.branches] == [2] * 4
+    assert [b.so_far for b in crossing.branches] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(("velocities", "angle"), [((1.0, 0.5), 18.43), ((0.2, 1.0), 11.31)])
@@ -185,7 +186,13 @@ def test_a_start_that_chooses_no_motion(velocities, angle):
     result = simulate(flat_windows(1, 1.0, velocities), 1.0, 0.1)
     assert result.status == "not-converged"
     assert len(result.times) == 1
-    for words in ("singular position", "2 freedoms", "2 motions meet", "velocities", "nearest is"):
+    for words in (
+        "singular position",
+        "2 first-order freedoms",
+        "2 branches meet",
+        "velocities",
+        "nearest is",
+    ):
         assert words in result.message
     # angle to (1, 1) or (0, 1) in the heights of the two top joints
     assert f"{angle:.3g} degrees" in result.message
@@ -198,7 +205,7 @@ def test_open_start_says_how_many_freedoms_are_given():
     result = simulate(m, 1.0, 0.1)
     assert any("fix 1 of its 3 freedoms" in note for note in result.notes)
     assert result.status == "not-converged"
-    assert "3 motions meet" in result.message
+    assert "3 branches meet" in result.message
 
 
 def test_start_at_rest_where_nothing_chooses():
@@ -220,7 +227,8 @@ def test_as_many_branches_in_other_words(change):
     result = simulate(copy_of(n_four_bar(2), **change), 1.0, 0.1)
     branches = result.crossings[0].branches
     assert len(branches) == 3
-    assert sorted(b.mobility for b in branches) == [1, 1, 2]
+    assert sorted(b.dimension for b in branches) == [1, 1, 1]
+    assert sorted(b.instantaneous for b in branches) == [1, 1, 2]
     # the second: the left crank stays
     speeds = sorted(
         tuple(bool(np.linalg.norm(b.velocities[f"B{i}"]) > 1e-6) for i in range(3))
@@ -238,7 +246,7 @@ def test_a_driven_start_where_motions_meet():
         m.set_velocity("B1", velocity)
         result = simulate(m, 1.0, 0.01)
         assert result.status == status, result.message
-    assert "2 motions meet here" in result.message
+    assert "2 branches meet here" in result.message
     # only the parallelogram turns the driven crank
     assert "1 of them has the rates of the drives" in result.message
     assert "B0 (0, -0.5), B1 (0, -0.5)" in result.message

@@ -368,7 +368,7 @@ def test_the_motions_of_a_driven_crossing():
         result = simulate(m, 3.0, 0.01, at_crossing="branches")
         assert result.status == "stopped"
         assert result.branches[0].so_far
-        found.append([(b.mobility, np.abs(b.velocities["B0"][1])) for b in result.branches])
+        found.append([(b.dimension, np.abs(b.velocities["B0"][1])) for b in result.branches])
     assert len(found[0]) == 2
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
 

@@ -139,7 +139,9 @@ def test_crossings_where_motions_touch():
             # one moment, not several
             assert sum(abs(c.time - t) < 2e-2 for c in run.crossings) == 1
             assert len(found.branches) == 2
-            assert {(b.ways, b.touching, b.so_far) for b in found.branches} == {(2, 2, True)}
+            assert {(b.two_sided, b.contact > 1, b.so_far) for b in found.branches} == {
+                (True, True, True)
+            }
             touching += 1
     assert touching >= 4
 

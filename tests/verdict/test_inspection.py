@@ -27,7 +27,8 @@ def test_sentences_have_the_numbers():
     assert "the tolerance 1e-09" in text
     assert "loop P0-P1-P2-P3-P4-P5" in text
     text = str(inspect(n_four_bar(2, lean=np.pi / 2)))
-    assert "2 freedoms more here than nearby" in text
+    assert "the instantaneous mobility is 3, that of the branches through it 1" in text
+    assert "3 branches meet here: transversal crossing" in text
     text = str(inspect(triangle()))
     assert "Nothing can move" in text
     text = str(inspect(n_four_bar(10, plane_to_space=in_plane_of())))

@@ -39,7 +39,9 @@ def joint_power(result):
         force, moment = np.zeros((n, 3)), np.zeros((n, 3))
         force[:, : e.dimension] = reaction.force
         moment[:, 2 if e.dimension == 2 else slice(None)] = reaction.moment
-        place = centers[:, b] + turns[:, b] @ (e.pair_other_place[p] - starts[b])
+        # the joint's point belongs to the second body, or to the first if the second is the ground
+        own, at = (b, e.pair_other_place[p]) if b >= 0 else (a, e.pair_place[p])
+        place = centers[:, own] + turns[:, own] @ (at - starts[own])
         for body, sign in ((a, -1.0), (b, 1.0)):
             v = velocities[:, body] + np.cross(spins[:, body], place - centers[:, body])
             out[:, p] += sign * np.sum(force * v + moment * spins[:, body], axis=1)
@@ -116,17 +118,17 @@ def test_slider_on_a_slope(R):
 
 
 def test_output_at_a_crossing():
-    """At the flat position the forces along the cranks are undetermined; beside it they are unique."""
+    """At the flat configuration the forces along the cranks are unbounded; next to it they are unique."""
     # the first flat position by elliptic functions, to rounding
     crossing = flat_times(2, 1.0)[0]
     result = simulate(n_four_bar(2), 2 * crossing, crossing, tolerance=1e-13)
     reactions = result.reactions
     assert reactions.smallest.shape == (3,)
-    assert [len(s.T) > 0 for s in reactions.self_stress] == [False, True, False]
+    assert [len(s.T) > 0 for s in reactions.self_stress] == [False, False, False]
     foot = result.reaction("A0")
-    assert foot.force_words[:, 0].tolist() == ["unique", "undetermined", "unique"]
-    assert foot.force_undetermined[:, 0].tolist() == [False, True, False]
-    assert "undetermined at 1 of 3 outputs" in str(foot)
+    assert foot.force_words[:, 0].tolist() == ["unique", "unbounded", "unique"]
+    assert foot.force_unbounded[:, 0].tolist() == [False, True, False]
+    assert "unbounded at 1 of 3 outputs" in str(foot)
 
 
 def test_outputs_close_to_a_crossing():
@@ -137,7 +139,7 @@ def test_outputs_close_to_a_crossing():
     foot = result.reaction("A0")
     assert foot.force_unique.all()
     assert foot.smallest[1] < 1e-4 < 0.1 < foot.smallest[0]
-    assert "close to a singular position at 1 of 3 outputs" in str(foot)
+    assert "close to a singular configuration at 1 of 3 outputs" in str(foot)
 
 
 def test_stiffness_of_a_result():
@@ -237,8 +239,13 @@ def test_all_outputs_at_once_are_each_alone():
         name = result.name
         # close to a crossing values grow with the inverse of the smallest singular value, and so does rounding
         room = 1e-11 / smallest.min() * np.abs(values).max(initial=1.0)
-        assert np.abs(found.values - values).max() < room, name
-        np.testing.assert_allclose(found.smallest, smallest, rtol=0, atol=1e-13)
+        # at crossings they are limits along the motion, which one pose does not tell
+        away = ~result._near_crossings
+        assert np.abs(found.values - values)[away].max() < room, name
+        np.testing.assert_allclose(found.smallest[away], smallest[away], rtol=0, atol=1e-13)
+        stress = [
+            s if a else own for s, own, a in zip(stress, found.self_stress, away, strict=True)
+        ]
         for one, other in zip(found.self_stress, stress, strict=True):
             # the same space, whatever vectors span it
             assert one.shape == other.shape, name
@@ -261,7 +268,8 @@ def test_poses_that_an_order_does_not_suit_are_solved_in_another_way(monkeypatch
             with monkeypatch.context() as patch:
                 patch.setattr(wrenches, name, value)
                 slow = result.solve_reactions(stiffness)
-            room = 1e-11 / fast.smallest.min() * np.abs(fast.values).max(initial=1.0)
+            smallest = fast.smallest[fast.smallest > 0.0].min()
+            room = 1e-11 / smallest * np.abs(fast.values).max(initial=1.0)
             assert np.abs(fast.values - slow.values).max() < room, result.name
             np.testing.assert_allclose(fast.smallest, slow.smallest, rtol=0, atol=1e-13)
             for joint in (*fast.equations.joints, *fast.equations.drives):

@@ -9,7 +9,7 @@ from sarrus import Mechanism
 from sarrus.kinematics.pose import Pose
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.loads import BodyMotion, make_body_loads
-from sarrus.verdict.reactions import SHARED, UNDETERMINED, UNIQUE, Reactions
+from sarrus.verdict.reactions import SHARED, UNBOUNDED, UNDETERMINED, UNIQUE, Reactions
 from sarrus.verdict.wrenches import row_stiffness, solve_wrenches
 
 
@@ -27,9 +27,14 @@ def statics(m, stiffness=None):
         equations,
         found.values,
         equations.directions(pose)[None],
+        found.offsets,
         found.self_stress,
         found.smallest,
         found.imbalance,
+        sharing="least norm" if stiff is None else "stiffness",
+        unresolved=np.zeros(1, dtype=bool),
+        poles=(),
+        at_pole=np.array([-1]),
     )
 
 
@@ -253,9 +258,11 @@ def test_words():
     from sarrus.verdict.reactions import _find_alone, _words
 
     unique = np.array([[0, 1, 0, 1, 0, 0, 1], [1] * 7], dtype=bool).T
-    words = _words(unique, _find_alone(unique))
+    bounded = np.zeros_like(unique)
+    words = _words(unique, _find_alone(unique), bounded)
     lost, shared = UNDETERMINED, SHARED
     assert words[:, 0].tolist() == [lost, UNIQUE, lost, UNIQUE, shared, shared, UNIQUE]
     assert set(words[:, 1]) == {UNIQUE}
     single = np.zeros((1, 2), dtype=bool)
-    assert set(_words(single, _find_alone(single)).ravel()) == {SHARED}
+    assert set(_words(single, _find_alone(single), single).ravel()) == {SHARED}
+    assert set(_words(single, single, ~single).ravel()) == {UNBOUNDED}

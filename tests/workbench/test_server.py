@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 import sarrus
+from builders import n_four_bar
 from sarrus import progress
 from sarrus.mechanism.files import load, to_data
 from sarrus.mechanism.files.reading import MOST_BYTES
@@ -230,6 +231,18 @@ def test_a_run_comes_with_picture_plots_and_messages(client):
     assert other["picture"]["data"] != quick["picture"]["data"]
     wrong = client.ask("/solve", data=data, values={"bodies.bob.mass": -1.0})
     assert "mass" in wrong["errors"][0]
+
+
+def test_branches_at_a_crossing_are_drawn(client):
+    """A full answer has a moving picture for each branch of the flat parallelogram, a quick one none."""
+    data = to_data(n_four_bar(1))
+    assert not client.ask("/solve", data=data, duration=1.0)["ghosts"]
+    ghosts = client.ask("/solve", data=data, duration=1.0, full=True)["ghosts"]
+    assert [g["caption"] for g in ghosts] == ["1: mobility 1", "2: mobility 1"]
+    for ghost in ghosts:
+        # three rods; along the branch and back
+        assert len(ghost["lines"]) == 3
+        assert all(len(moving.split(";")) == 32 for _, moving in ghost["lines"])
 
 
 def test_of_questions_that_wait_only_the_newest_is_answered(client):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError, Polynomial, Sine
 from ..simulate import simulate
 
@@ -59,6 +60,7 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     alone.velocities.clear()
     alone.angular_velocities.clear()
     result = simulate(alone, duration, outputs=moments, dense=True)
+    # SciPy and the compiler are loaded by now
     from ..solving import is_held
 
     if not is_held(result.model):
@@ -68,8 +70,6 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
 
 def count_free(mechanism: Mechanism) -> int:
     """Degrees of freedom of the motion that no drive moves; also where the start is singular."""
-    from ..inspect import inspect
-
     bare = mechanism.copy()
     bare.drives.clear()
     return max(int(inspect(bare).mobility_motion) - len({d.joint for d in mechanism.drives}), 0)

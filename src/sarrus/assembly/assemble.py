@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import assembly, verdict
 from ..arrays import Flags, Floats
 from ..mechanism import (
     Body,
@@ -163,23 +164,20 @@ def assemble_branches(
         mechanism = resize_rods(mechanism, lengths)
     allowed, wanted = _number("misfit", misfit, least=0.0), int(_number("most", most, least=1.0))
     # SciPy's solvers load slowly: only an assembly pays for them
-    from ..verdict.joint_equations import make_joint_equations
-    from .closing import RESTARTS, find_closed, joint_gaps
-
-    equations = make_joint_equations(without_drives(mechanism))
+    equations = verdict.joint_equations.make_joint_equations(without_drives(mechanism))
     apart = bool(find_gaps(mechanism))
     chosen = _weights(equations, weights or {}, fixed, everything=wanted > 1)
-    before = joint_gaps(equations, equations.gaps(equations.start()))
+    before = assembly.closing.joint_gaps(equations, equations.gaps(equations.start()))
     if not apart:
         untouched = Assembly(mechanism, 0.0, "", 0.0, "", 0.0, 0, before, before)
         if wanted == 1:
             return [untouched]
-    found = find_closed(
+    found = assembly.closing.find_closed(
         equations,
         chosen,
         branches=wanted,
         closed=max(CLOSED_ASSEMBLY, allowed / equations.length),
-        restarts=RESTARTS if wanted == 1 else 20 * wanted,
+        restarts=assembly.closing.RESTARTS if wanted == 1 else 20 * wanted,
     )
     if not found[0].closed:
         raise _cannot_close(mechanism, equations, found[0])
@@ -194,11 +192,10 @@ def _written(
     mechanism: Mechanism, equations: JointEquations, found: Closing, before: dict[str, Gap]
 ) -> Assembly:
     """The mechanism at a closed pose, and the record."""
-    from .closing import joint_gaps, moves_to
-    from .velocities import fit_velocities
-
-    moved = loosen_rods(move_bodies(mechanism, moves_to(mechanism, equations, found.pose)))
-    sentences = fit_velocities(moved)
+    moved = loosen_rods(
+        move_bodies(mechanism, assembly.closing.moves_to(mechanism, equations, found.pose))
+    )
+    sentences = assembly.velocities.fit_velocities(moved)
     move = equations.start().displacement(found.pose)
     far, turns = np.linalg.norm(move[:, :3], axis=1), np.linalg.norm(move[:, 3:], axis=1)
     a, b = int(np.argmax(far)), int(np.argmax(turns))
@@ -211,7 +208,7 @@ def _written(
         distance=found.distance,
         iterations=found.iterations,
         gaps_before=before,
-        gaps_after=joint_gaps(equations, found.gaps),
+        gaps_after=assembly.closing.joint_gaps(equations, found.gaps),
         velocities=tuple(sentences),
         start=found.start,
     )
@@ -224,10 +221,8 @@ def _weights(
     everything: bool,
 ) -> Floats:
     """Weight of each body; infinite if it must not move, or no open joint can reach it."""
-    from .closing import usual_weights
-
     number = {name: i for i, name in enumerate(equations.bodies)}
-    out = usual_weights(equations)
+    out = assembly.closing.usual_weights(equations)
     for name, value in weights.items():
         if name not in number:
             raise MechanismError(
@@ -267,15 +262,15 @@ def _reached(equations: JointEquations) -> Flags:
 
 
 def _cannot_close(mechanism: Mechanism, equations: JointEquations, found: Closing) -> AssemblyError:
-    from .closing import describe_gap, joint_gaps, moves_to
-
-    loop, sentence = describe_gap(equations, found)
-    nearest = move_bodies(mechanism, moves_to(mechanism, equations, found.pose), closed=False)
+    loop, sentence = assembly.closing.describe_gap(equations, found)
+    nearest = move_bodies(
+        mechanism, assembly.closing.moves_to(mechanism, equations, found.pose), closed=False
+    )
     message = (
         f"mechanism '{mechanism.name}': {sentence}; check the lengths of its bodies and their joint places. The "
         "position is in .nearest, the gap of each joint in .gaps"
     )
-    gaps = joint_gaps(equations, found.gaps)
+    gaps = assembly.closing.joint_gaps(equations, found.gaps)
     return AssemblyError(message, nearest, gaps, tuple(loop), sentence)
 
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .. import verdict
 from ..arrays import Flags, Floats, plain_sum
+from ..kinematics.pose import read_spins
 from ..mechanism import Mechanism, MechanismError, without_drives
+from ..mechanism.elements import show
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
@@ -29,14 +32,11 @@ BEYOND = 1e150
 
 def fit_velocities(m: Mechanism) -> list[str]:
     """Replace given velocities that the joints forbid by the nearest ones they allow; says which."""
-    from ..verdict.joint_equations import make_joint_equations
-    from ..verdict.mobility import velocity_rows
-
     if not (m.velocities or m.angular_velocities):
         return []
-    equations = make_joint_equations(without_drives(m))
+    equations = verdict.joint_equations.make_joint_equations(without_drives(m))
     pose = equations.start()
-    rows, side = velocity_rows(equations, m)
+    rows, side = verdict.mobility.velocity_rows(equations, m)
     # joints come first: their equations weigh far more than what the user wishes
     D = sparse.csr_array(equations.scaled(pose).matrix)
     A = sparse.csr_array(sparse.vstack([1e5 * D, rows]))
@@ -95,7 +95,20 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             f"the velocities given leave the start open{_fixed(model, wanted)}; the motion of least "
             "kinetic energy was taken"
         )
-    return found.velocity, notes
+    return found.velocity, [*notes, *_unused_spins(model, mechanism, found.velocity)]
+
+
+def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str]:
+    """Given angular velocities that bodies do not have: about axes without inertia nothing turns."""
+    rest = np.zeros((1, len(v)))
+    for name, given in mechanism.angular_velocities:
+        wanted = np.array([0.0, 0.0, float(given)]) if given.ndim == 0 else given
+        spin = read_spins(model.body_rows.only(name), rest, v[None], rest)[0][0, 0]
+        if np.linalg.norm(wanted - spin) > TYPED_VELOCITY * np.linalg.norm(wanted):
+            yield (
+                f"body '{name}' has no inertia about an axis that no joint fixes, so its spin about it is not "
+                f"simulated: of the angular velocity given, {show(wanted - spin)} rad/s has no effect"
+            )
 
 
 class _Solved(NamedTuple):
@@ -112,7 +125,7 @@ class _Solved(NamedTuple):
 def _solve_dense(model: Model, wanted: list[_Wanted]) -> _Solved:
     """By the solver of ensembles, so that a run among others starts with the same bits as alone."""
     found = solve_start_velocities(
-        model.dense_mass()[None],
+        lambda: model.dense_mass()[None],
         model.start_jacobian()[None],
         model.drive_rates[None],
         [(w.rows.dense()[None], w.side[None], np.array([w.size])) for w in wanted],
@@ -165,20 +178,19 @@ class StartVelocities(NamedTuple):
 
 
 def solve_start_velocities(
-    M: Floats, J: Floats, rates: Floats, wanted: list[tuple[Floats, Floats, Floats]]
+    M: Callable[[], Floats], J: Floats, rates: Floats, wanted: list[tuple[Floats, Floats, Floats]]
 ) -> StartVelocities:
     """Velocities of least kinetic energy with J v = phi0' and the given ones, of many models (n, ...).
 
-    rates: phi0'; wanted: rows, sides, sizes of given velocities. What all models share may have one row: it is
-    decomposed once.
+    M: makes the mass matrices, which are needed where something is left open; rates: phi0'; wanted: rows, sides,
+    sizes of given velocities. What all models share may have one row: it is decomposed once.
     """
     equations = J.shape[1]
     A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
     b = _side_by_side([rates, *(side for _, side, _ in wanted)])
-    # what is not finite is rejected elsewhere; a rest of any mass stands for it here
-    good: Flags = np.all(np.abs(A) < BEYOND, axis=(1, 2)) & np.all(np.abs(M) < BEYOND, axis=(1, 2))
-    A = np.where(good[:, None, None] if len(A) > 1 else good.any(), A, 0.0)
-    M = np.where(good[:, None, None] if len(M) > 1 else good.any(), M, np.eye(M.shape[-1]))
+    # what is not finite is rejected elsewhere; a rest stands for it here
+    good: Flags = np.all(np.abs(A) < BEYOND, axis=(1, 2))
+    A = np.where(good[:, None, None], A, 0.0)
     v, free = least_dense(M, A, b)
     driven = np.abs(rates).max(axis=1, initial=0.0)
     missed = np.zeros(1)
@@ -274,11 +286,11 @@ def _least(M: Any, A: Any) -> Callable[[Floats], Floats]:
     """What minimises v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met."""
     if A.shape[0] <= DENSE:
         m, a = (sparse.csr_array(x).toarray()[None] for x in (M, A))
-        return lambda b: least_dense(m, a, b[None])[0][0]
+        return lambda b: least_dense(lambda: m, a, b[None])[0][0]
     return _least_sparse(sparse.csr_array(M), sparse.csr_array(A))
 
 
-def least_dense(M: Floats, A: Floats, b: Floats) -> tuple[Floats, Flags]:
+def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, Flags]:
     """What minimises v^T M v subject to A v = b, and whether A leaves something open; of many, (n, ...).
 
     By singular values of A: dependent rows, and rows that nearly are, do no harm. A^+ b is the whole answer where
@@ -296,8 +308,9 @@ def least_dense(M: Floats, A: Floats, b: Floats) -> tuple[Floats, Flags]:
     null[:, :most] = ~kept
     free: Flags = np.any(null, axis=1)
     if free.any():
-        N = V * null[..., None]
-        H = M / np.einsum("...ii->...i", M).max(axis=-1, initial=1e-300)[..., None, None]
+        N, H = V * null[..., None], M()
+        H = np.where(np.all(np.abs(H) < BEYOND, axis=(1, 2))[:, None, None], H, np.eye(columns))
+        H = H / np.einsum("...ii->...i", H).max(axis=-1, initial=1e-300)[..., None, None]
         HN = H @ np.swapaxes(N, 1, 2)
         # the identity stands in for directions that A determines
         inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)

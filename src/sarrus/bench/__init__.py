@@ -1,5 +1,6 @@
 """Judging and timing of runs: the judge, the clock, the suite, submissions."""
 
+from ..lazy import load_on_use
 from .judge import Check, Judgement, judge, judge_columns
 from .result_file import ResultFile, ResultFileError, load_columns, read_result_file
 from .runner import run_problem, save_run
@@ -16,3 +17,6 @@ __all__ = [
     "run_problem",
     "save_run",
 ]
+
+# modules load when they are used
+__getattr__ = load_on_use(__name__)

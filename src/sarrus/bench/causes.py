@@ -1,8 +1,9 @@
 """Why columns differ from the exact motion, as far as they tell it.
 
-Tried in this order: columns exchanged, with a wrong sign or in millimetres; the data of another number
-of windows, speed or section; another branch; rows that are spoilt; and a phase that drifts or is
-shifted while the motion is still on its branch.
+Causes are hypotheses, and every one is compared with the columns: columns exchanged, with a wrong sign or in
+millimetres; the data of another number of windows, speed or section; then numbers that are fitted to the columns
+(hypotheses.py). One that explains them to their digits is the cause. Else: another branch; rows that are spoilt; a
+phase that drifts or is shifted while the motion is still on its branch; and what the columns only look like.
 
 Branch: while constraints hold, any motion on the right branch, however inaccurate in time, has the
 energy that its observed point tells, so the energy column and the recomputed one agree. Where both a
@@ -21,12 +22,20 @@ import numpy as np
 from .. import problems
 from ..arrays import Flags, Floats
 from ..problems import Problem, RightBranch
+from ..problems.problem import Columns
 from ..runs.columns import unit_of
 
 # of its scale: an error that gets an explanation even if no limit is missed
 NOTEWORTHY = 1e-3
 # an explanation must leave less than this part of the error, and be a fit by itself
 BETTER, FITS = 0.1, 0.02
+# of the motion: what a good simulation with the right numbers leaves; another one that leaves less than so many
+# times as much as the best explains the columns as well
+EXACT, RIVAL = 1e-6, 3.0
+# of the error: what leaves less than this explains all but the accuracy of the simulation
+CLEAR = 1e-3
+# a person writes a number with no more digits; one that only imitates another has all of them
+FEW_DIGITS = 4
 # rows that explanations are tried on, and the part of them that must fit: some may be spoilt
 TRIED_ROWS, MOST = 2000, 0.9
 # [m]; constraints held to 1 mm keep the point ten times nearer to its path
@@ -119,15 +128,15 @@ class Causes:
     findings: tuple[str, ...] = ()
 
 
-def find_causes(sample: Sample, passed: bool) -> Causes:
-    """Explain what can be explained; a good sample gets no sentence."""
+def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
+    """Explain what can be explained; a good sample gets no sentence. fit: simulate with other numbers, too."""
     if not len(sample.times):
         return Causes(findings=("there are no rows",))
     remarks = list(_remarks(sample))
     error = _misfit(sample)
     if passed and error < NOTEWORTHY:
         return Causes(findings=tuple(remarks))
-    mistake = _find_mistake(sample, error)
+    mistake, likeness = _explain(sample, error, fit)
     if mistake is not None:
         return Causes(findings=(mistake, *remarks))
     spoilt = list(_spoilt_rows(sample))
@@ -136,7 +145,8 @@ def find_causes(sample: Sample, passed: bool) -> Causes:
         return Causes(left[0], left[1], (left[1], *spoilt, *remarks))
     disagreement = list(_energy_remark(sample))
     phase = list(_phase(sample, sure=not disagreement))
-    return Causes(findings=(*spoilt, *phase, *disagreement, *remarks))
+    looks = [] if likeness is None else [likeness]
+    return Causes(findings=(*spoilt, *looks, *phase, *disagreement, *remarks))
 
 
 def _remarks(sample: Sample) -> Iterator[str]:
@@ -156,15 +166,70 @@ def _remarks(sample: Sample) -> Iterator[str]:
 # mistakes of writing: exchanged, mirrored, scaled, another problem
 
 
-def _find_mistake(sample: Sample, error: float) -> str | None:
-    """The best explanation by a mistake in the columns or options, if any fits."""
-    every = max(1, len(sample.times) // TRIED_ROWS)
-    thin = Sample(sample.problem, {n: c[::every] for n, c in sample.columns.items()})
-    trials = [(_misfit(trial), sentence) for trial, sentence in _mistakes(thin)]
-    best, sentence = min(trials, default=(np.inf, ""))
-    if best < FITS and best < BETTER * error:
-        return f"{sentence} (then the error is {best:.1g} of the motion, not {error:.1g})"
-    return None
+@dataclass(frozen=True)
+class Explanation:
+    """What may be wrong, in a sentence, and what it leaves of the error, relative to the motion.
+
+    digits: of a number that was fitted; 0 if none was.
+    """
+
+    left: float
+    sentence: str
+    digits: int = 0
+
+
+def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str | None]:
+    """What explains the columns, to their digits or nearly so; else what they only look like."""
+    thin = _thinned(sample, TRIED_ROWS)
+    found = [Explanation(_misfit(trial), sentence) for trial, sentence in _mistakes(thin)]
+    rounding = _relative_rounding(sample)
+    if fit and error > NOTEWORTHY and not any(x.left < rounding for x in found):
+        # it simulates, and so takes longer
+        for one in _fitted(sample):
+            found.append(one)
+            if one.left < rounding and one.digits <= FEW_DIGITS:
+                break
+    good = [x for x in found if x.left < FITS and x.left < BETTER * error]
+    if not good:
+        return None, None
+    # of those that explain it equally well the simplest: no fitted number, or the one with the fewest digits
+    least = max(rounding, RIVAL * min(x.left for x in good))
+    rivals = sorted((x for x in good if x.left < least), key=lambda x: (x.digits, x.left))
+    best = rivals[0]
+    told = f"{best.sentence} (then the error is {best.left:.1g} of the motion, not {error:.1g})"
+    few = best.digits <= FEW_DIGITS
+    if best.left < rounding and few:
+        return told, None
+    if len(rivals) > 1 and rivals[1].digits == best.digits:
+        # one is as good as the other
+        return None, None
+    told = f"looks like this: {told}"
+    return (told, None) if best.left < CLEAR * error and few else (None, told)
+
+
+def _relative_rounding(sample: Sample) -> float:
+    """What an explanation may leave, relative to the motion: the rounding of the file, or of a good simulation."""
+    told = [
+        sample.rounding.get(n, 0.0) / max(np.abs(sample.columns[n]).max(), 1e-3)
+        for n in sample.names
+    ]
+    return max(EXACT, 2.0 * max(told, default=0.0))
+
+
+def _fitted(sample: Sample) -> Iterator[Explanation]:
+    """Numbers of the mechanism that fit the columns, each by itself."""
+    from .hypotheses import MOST_ROWS, fit_hypotheses
+
+    thin = _thinned(sample, MOST_ROWS)
+    for fit in fit_hypotheses(thin.problem, thin.columns, thin.names):
+        left = _relative_error(thin.columns, fit.columns, thin.names)
+        yield Explanation(left, fit.sentence(left), fit.digits(left))
+
+
+def _thinned(sample: Sample, rows: int) -> Sample:
+    """About so many rows of it, evenly spread."""
+    every = max(1, len(sample.times) // rows)
+    return Sample(sample.problem, {n: c[::every] for n, c in sample.columns.items()})
 
 
 def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
@@ -203,8 +268,13 @@ def _misfit(sample: Sample) -> float:
         return np.inf
     if not sample.names:
         return 0.0
+    return _relative_error(sample.columns, sample.exact, sample.names)
+
+
+def _relative_error(columns: Columns, exact: Columns, names: list[str]) -> float:
+    """Distance of columns from others, relative to the motion of those, kept by nine rows out of ten."""
     rows = np.max(
-        [sample.error[n] / max(np.abs(sample.exact[n]).max(), 1e-3) for n in sample.names], axis=0
+        [np.abs(columns[n] - exact[n]) / max(np.abs(exact[n]).max(), 1e-3) for n in names], axis=0
     )
     # nan or infinite rows are the worst
     return float(np.quantile(np.nan_to_num(rows, nan=1e300, posinf=1e300), MOST, method="higher"))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..kernels import own
 from ..result import Result
 
@@ -132,13 +133,11 @@ def one_core() -> Iterator[None]:
 
 def calibrate() -> float:
     """CPU seconds of a fixed small workload, best of seven: how fast this machine is, now."""
-    from ..kernels.calibration import eliminate
-
     matrix = np.zeros((24, 24))
-    eliminate(matrix, 1)
+    kernels.calibration.eliminate(matrix, 1)
     best = np.inf
     for _ in range(7):
         begin = time.thread_time()
-        eliminate(matrix, 200)
+        kernels.calibration.eliminate(matrix, 200)
         best = min(best, time.thread_time() - begin)
     return float(best)

@@ -26,7 +26,9 @@ from ..engines import known_engines
 from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import Record, classes, write_cell
-from ..runs.provenance import THREAD_SETTINGS
+from ..runs.provenance import THREAD_SETTINGS, describe_origin
+from ..runs.record import EngineCell as CellRecord
+from ..runs.record import RecordError, read_record
 from .engine_process import OURS
 
 ENGINE_CELLS = "engine-cells"
@@ -319,8 +321,6 @@ def _about(cell: EngineCell) -> dict[str, Any]:
 
 def _empty(cell: EngineCell, status: str, message: str, command: str) -> Record:
     """The record of a run that gave nothing, with the sentence why."""
-    from ..runs.provenance import describe_origin
-
     problem = cell.problem
     return {
         "schema": 1,
@@ -347,9 +347,6 @@ def _empty(cell: EngineCell, status: str, message: str, command: str) -> Record:
 
 def _load(path: Path, cell: EngineCell) -> Record | None:
     """The record of a cell if it is there, valid, and of this cell and version; else None."""
-    from ..runs.record import EngineCell as CellRecord
-    from ..runs.record import RecordError, read_record
-
     try:
         record = read_record(path, CellRecord)
     except (OSError, RecordError):

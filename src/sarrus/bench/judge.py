@@ -106,28 +106,34 @@ class Judgement:
 def judge(problem: Problem, result: Result) -> Judgement:
     """Measure a result against its problem; a run that ended early fails."""
     judged = judge_columns(
-        replace(problem, duration=result.duration), problem.result_columns(result)
+        replace(problem, duration=result.duration), problem.result_columns(result), fit=False
     )
     return replace(judged, complete=judged.complete and result.status == "done")
 
 
 def judge_columns(
-    problem: Problem, columns: dict[str, Floats], rounding: dict[str, float] | None = None
+    problem: Problem,
+    columns: dict[str, Floats],
+    rounding: dict[str, float] | None = None,
+    *,
+    fit: bool = True,
 ) -> Judgement:
     """Measure columns, by name, against the problem; they must cover 0 to its duration.
 
     What is there is judged, further coordinates of the observed point as well; limits on what is missing are
-    untold. rounding: by column, what writing it down may have changed.
+    untold. rounding: by column, what writing it down may have changed. fit: if the columns are not those of the
+    problem, find numbers that explain them (gravity, start speed, lengths, masses) by simulations, which may take
+    some seconds.
     """
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))} - {"t"}
     if "t" not in columns or not known & set(columns):
         raise ValueError(f"'{problem.id}' needs t and some of {', '.join(problem.columns[1:])}")
     # numbers too large to square are judged like any other wrong ones
     with np.errstate(all="ignore"):
-        return _judge(Sample(problem, columns, rounding or {}))
+        return _judge(Sample(problem, columns, rounding or {}), fit)
 
 
-def _judge(sample: Sample) -> Judgement:
+def _judge(sample: Sample, fit: bool) -> Judgement:
     problem, columns, times = sample.problem, sample.columns, sample.times
     places = sample.places
     speeds = [name for name in sample.names if name.startswith("v")]
@@ -136,7 +142,7 @@ def _judge(sample: Sample) -> Judgement:
         end = float(np.linalg.norm([sample.error[n][-1] for n in places])) if len(times) else np.inf
     recomputed = sample.recomputed
     checks = _checks(sample, end)
-    cause = find_causes(sample, all(check.passed for check in checks))
+    cause = find_causes(sample, all(check.passed for check in checks), fit)
     violations = {
         level: float(columns[level].max(initial=0.0)) for level in LEVELS if level in columns
     }

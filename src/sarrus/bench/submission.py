@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import problems
-from ..disk import read_file, write_file
+from ..disk import made_folder, read_file, write_file
 from ..names import UnknownNameError
 from ..outputs import is_finished
 from ..problems import Problem
 from ..runs.folder import RECORD
+from ..runs.record import ProblemRun, RecordError, read_record
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
 from .result_file import ResultFileError, load_columns
@@ -48,7 +49,7 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
     missing = [name for name in problem.columns if name not in columns]
     if missing:
         raise SubmissionError(f"{folder}: {RESULTS} has no {', '.join(missing)}")
-    judged = judge_columns(problem, columns)
+    judged = judge_columns(problem, columns, fit=False)
     wrong = list(_faults(record, judged))
     if wrong:
         raise SubmissionError(f"{folder}: " + "; ".join(wrong))
@@ -76,8 +77,8 @@ def pack_run(folder: Path, out: Path) -> Path:
     path = out / f"{record['problem']['id']}-{method}-{digest}.zip"
     if os.path.lexists(path) and not _holds(path, buffer.getvalue()):
         raise SubmissionError(f"{path} exists already and holds something else; give another --out")
-    out.mkdir(parents=True, exist_ok=True)
-    return write_file(path, buffer.getvalue())
+    with made_folder(out):
+        return write_file(path, buffer.getvalue())
 
 
 def _holds(path: Path, content: bytes) -> bool:
@@ -103,9 +104,7 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
                 records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
             except Exception as error:
                 # whatever a stranger's file leads to, the others are shown
-                known = isinstance(
-                    error, SubmissionError | ResultFileError | OSError | zipfile.BadZipFile
-                )
+                known = isinstance(error, SubmissionError | ResultFileError | OSError)
                 why = str(error) if known else f"{type(error).__name__}: {error}"
                 bad.append((str(source), why.removeprefix(f"{source}: ")))
     return records, bad
@@ -120,26 +119,36 @@ def _sources(place: Path) -> list[Path]:
 
 def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
     """Read a packed submission, never more than so many bytes, compare checksums, judge it again."""
-    packed = io.BytesIO(read_file(path, LARGEST))
-    with zipfile.ZipFile(packed) as archive, tempfile.TemporaryDirectory() as temporary:
-        names = set(archive.namelist())
-        if not {*FILES, CHECKSUMS} <= names:
-            raise SubmissionError(
-                f"{path}: {', '.join(sorted({*FILES, CHECKSUMS} - names))} is missing"
-            )
-        told = _unpack(archive, CHECKSUMS, path).decode(errors="replace")
-        lines = [line.split(None, 1) for line in told.splitlines()]
-        sums = {line[1]: line[0] for line in lines if len(line) == 2}
+    contents = _read_archive(path)
+    lines = [
+        line.split(None, 1) for line in contents[CHECKSUMS].decode(errors="replace").splitlines()
+    ]
+    sums = {line[1]: line[0] for line in lines if len(line) == 2}
+    with tempfile.TemporaryDirectory() as temporary:
         for name in FILES:
-            # only the known names are read, whatever else the archive holds
-            data = _unpack(archive, name, path)
-            if hashlib.sha256(data).hexdigest() != sums.get(name):
+            if hashlib.sha256(contents[name]).hexdigest() != sums.get(name):
                 raise SubmissionError(f"{path}: checksum of {name} does not fit; it was changed")
-            (Path(temporary) / name).write_bytes(data)
+            (Path(temporary) / name).write_bytes(contents[name])
         try:
             return check_run(Path(temporary))
         except (SubmissionError, ResultFileError) as error:
             raise SubmissionError(str(error).replace(temporary, str(path))) from error
+
+
+def _read_archive(path: Path) -> dict[str, bytes]:
+    """The files of a packed submission, by name; only the known ones are read, whatever else it holds."""
+    packed = io.BytesIO(read_file(path, LARGEST))
+    wanted = {*FILES, CHECKSUMS}
+    try:
+        with zipfile.ZipFile(packed) as archive:
+            if missing := sorted(wanted - set(archive.namelist())):
+                raise SubmissionError(f"{path}: {', '.join(missing)} is missing")
+            return {name: _unpack(archive, name, path) for name in sorted(wanted)}
+    except SubmissionError:
+        raise
+    except Exception as error:
+        # of a damaged archive the library raises almost anything: zlib.error, struct.error, NotImplementedError
+        raise SubmissionError(f"{path}: the archive cannot be unpacked ({error})") from error
 
 
 def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
@@ -152,8 +161,6 @@ def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
-    from ..runs.record import ProblemRun, RecordError, read_record
-
     try:
         return read_record(folder / RECORD, ProblemRun)
     except OSError as error:

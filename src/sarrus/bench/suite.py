@@ -19,6 +19,8 @@ from ..methods import get_method
 from ..outputs import check_outputs
 from ..problems import Problem
 from ..runs.benchmark import CELLS, Record, winners, write_cell
+from ..runs.record import Cell as CellRecord
+from ..runs.record import RecordError, read_record
 from .judge import judge
 from .runner import describe_run, run_problem, save_run
 
@@ -116,9 +118,6 @@ def run_cells(
 
 def load_record(path: Path, cell: Cell) -> Record | None:
     """The record of a cell if it is there, valid, and of this cell and version; else None."""
-    from ..runs.record import Cell as CellRecord
-    from ..runs.record import RecordError, read_record
-
     try:
         record = read_record(path, CellRecord)
     except (OSError, RecordError):

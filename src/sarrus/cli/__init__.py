@@ -9,9 +9,21 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
-from . import bench, engines, lists, model_files, own, pictures, run, spec, standing, sweep
+from . import (
+    bench,
+    engines,
+    invariants,
+    lists,
+    model_files,
+    own,
+    pictures,
+    run,
+    spec,
+    standing,
+    sweep,
+)
 from .errors import debugging, end_with
-from .screen import Screen, outlive_readers
+from .screen import Screen, find_lost_output, outlive_readers
 
 __all__ = ["app", "main"]
 
@@ -36,6 +48,8 @@ app.command("movie")(pictures.movie)
 app.command("view")(pictures.view)
 app.command("inspect")(standing.inspect)
 app.command("design")(standing.design)
+app.command("audit")(invariants.audit)
+app.command("branches")(standing.branches)
 app.command("modes")(standing.modes)
 app.command("export")(model_files.export)
 app.command("import")(model_files.import_file)
@@ -73,6 +87,14 @@ def about(
 def main() -> None:
     """Entry point: errors are one clear message, not a traceback."""
     outlive_readers()
+    try:
+        _run_command()
+    finally:
+        if (lost := find_lost_output()) is not None:
+            end_with(OSError(f"what was printed could not be written: {lost.strerror}"))
+
+
+def _run_command() -> NoReturn:
     if not debugging():
         # of overflows on the way: what came of them is judged, and said in words
         warnings.simplefilter("ignore", RuntimeWarning)

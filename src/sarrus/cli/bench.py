@@ -13,13 +13,16 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from .. import problems
+from .. import bench as bench_package
+from .. import problems, runs
+from .. import report as report_package
 from ..bench.judge import judge_columns
 from ..bench.result_file import read_result_file
 from ..names import short
 from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.folder import finite
+from ..runs.provenance import command_line
 from .engines import bench_engines
 from .options import Values, with_problem_options
 from .own import find_problem
@@ -60,11 +63,7 @@ def bench(
 ) -> None:
     """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
     # loads the compiled kernels: not for `sarrus --help`
-    from dataclasses import replace
-
-    from ..bench.suite import make_cells, run_cells
     from ..methods import METHODS, get_method
-    from ..runs.provenance import command_line
 
     methods = [get_method(name).id for name in method or METHODS]
     if repeat < 1:
@@ -77,7 +76,7 @@ def bench(
             raise ValueError("--method and --engine are two benchmarks; give one of them")
         bench_engines(chosen, engine or [], out, repeat, budget)
         return
-    cells = make_cells(chosen, methods, tolerances, steps)
+    cells = bench_package.suite.make_cells(chosen, methods, tolerances, steps)
     screen = Screen(stderr=True)
     command = command_line()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
@@ -90,7 +89,7 @@ def bench(
             progress.update(task, description=label, advance=1)
 
         try:
-            records = run_cells(cells, out, repeat, command, budget, show)
+            records = bench_package.suite.run_cells(cells, out, repeat, command, budget, show)
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
             # it has said so itself
@@ -100,19 +99,14 @@ def bench(
 
 def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
     """Write and print who wins."""
-    from ..report.benchmark import failures, save_benchmark, winner_table
-    from ..report.page import REPORT
-    from ..runs.benchmark import winners
-
-    best = winners(records)
-    report = save_benchmark(out, records, best, command)
+    best = runs.benchmark.winners(records)
+    report = report_package.benchmark.save_benchmark(out, records, best, command)
     screen = Screen()
-    screen.show_table(winner_table(best))
-    screen.print(
-        f"{len(failures(records))} of {len(records)} runs did not keep their limits; each with"
-    )
+    screen.show_table(report_package.benchmark.winner_table(best))
+    failed = len(report_package.benchmark.failures(records))
+    screen.print(f"{failed} of {len(records)} runs did not keep their limits; each with")
     screen.print(f"its reason in the report: {report}", soft_wrap=True, highlight=False)
-    screen.print(f"to look at: {out / REPORT}", soft_wrap=True, highlight=False)
+    screen.print(f"to look at: {out / report_package.page.REPORT}", soft_wrap=True, highlight=False)
 
 
 @with_problem_options
@@ -199,10 +193,8 @@ def submit(
     out: Annotated[Path, typer.Option(help="Where the packed file goes.")] = Path("."),
 ) -> None:
     """Check a run with the judge and pack it as one file."""
-    from ..bench.submission import check_run, pack_run
-
-    _, judged = check_run(folder)
-    path = pack_run(folder, out)
+    _, judged = bench_package.submission.check_run(folder)
+    path = bench_package.submission.pack_run(folder, out)
     screen = Screen()
     for check in judged.checks:
         told = f" {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})"
@@ -216,15 +208,12 @@ def board(
     ],
 ) -> None:
     """Merge runs of many people into one table; every one is judged again."""
-    from ..bench.submission import collect_records
-    from ..report.benchmark import board_table
-
     for place in places:
         if not place.exists() and not place.is_symlink():
             raise ValueError(f"{place}: no such file or folder")
-    records, bad = collect_records(places)
+    records, bad = bench_package.submission.collect_records(places)
     screen = Screen()
-    screen.show_table(board_table(records, bad))
+    screen.show_table(report_package.benchmark.board_table(records, bad))
     screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
     if not records:
         raise typer.Exit(1)

@@ -9,10 +9,12 @@ from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from .. import bench, report
 from ..engines import known_engines
 from ..engines.engine import DRIVES, FORCES, LOOPS, REDUNDANT, SPRINGS, TORSIONS
 from ..names import pick
 from ..problems import Problem
+from ..runs.provenance import command_line
 from .screen import Screen
 
 COLUMNS = (LOOPS, REDUNDANT, SPRINGS, TORSIONS, FORCES, DRIVES)
@@ -48,17 +50,12 @@ def bench_engines(
     problems: list[Problem], wanted: list[str], out: Path, repeats: int, budget: float
 ) -> None:
     """Run engines, those wanted or all that are installed, and our own series beside them."""
-    from ..bench.engine_process import OURS
-    from ..bench.engines import make_engine_cells, run_engine_cells
-    from ..report.engines_page import engine_table, save_engine_report
-    from ..runs.provenance import command_line
-
     for name in wanted:
         engine = pick(known_engines(), name, "engine")
         if not engine.installed:
             raise ValueError(f"{engine.title} is not installed; {engine.install}")
     names = wanted or [e.id for e in known_engines().values() if e.installed]
-    cells = make_engine_cells(problems, [OURS, *names])
+    cells = bench.engines.make_engine_cells(problems, [bench.engine_process.OURS, *names])
     command = command_line()
     screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
@@ -70,12 +67,12 @@ def bench_engines(
             progress.update(task, description=label, advance=cell.change == 1.0)
 
         try:
-            records = run_engine_cells(cells, out, repeats, command, budget, show)
+            records = bench.engines.run_engine_cells(cells, out, repeats, command, budget, show)
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
             # it has said so itself
             sys.exit(130)
-    page = save_engine_report(out, records, command)
+    page = report.engines_page.save_engine_report(out, records, command)
     screen = Screen()
-    screen.show_table(engine_table(records))
+    screen.show_table(report.engines_page.engine_table(records))
     screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)

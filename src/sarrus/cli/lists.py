@@ -10,7 +10,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from .. import problems
+from .. import cache, problems
 from ..arrays import plain_sum
 from ..own_method import installed
 from ..report import problem_table
@@ -93,8 +93,6 @@ def show_cache(
     clear: Annotated[bool, typer.Option("--clear", help="Delete all of it.")] = False,
 ) -> None:
     """Show where compiled code is kept, how much and since when; or delete it."""
-    from .. import cache
-
     screen = Screen(soft_wrap=True, highlight=False)
     if clear:
         screen.print(f"{cache.clear() / 1e6:.1f} MB deleted; the next run compiles again")

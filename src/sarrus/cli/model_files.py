@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from .. import problems
+from ..disk import read_start
 from ..formats import Imported, is_foreign, read, write_mjcf, write_osim, write_urdf
 from ..formats.report import Report
 from ..mechanism import Mechanism, find_remarks
@@ -36,9 +37,8 @@ def is_imported(word: str) -> bool:
     if not is_foreign(word) or not word.lower().endswith(".xml"):
         return is_foreign(word)
     try:
-        with open(word, "rb") as file:
-            begin = file.read(65536)
-    except OSError:
+        begin = read_start(word, 65536)
+    except (OSError, ValueError):
         return False
     return any(root in begin for root in ROOTS)
 

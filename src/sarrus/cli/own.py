@@ -11,8 +11,9 @@ import typer
 from rich import box
 from rich.table import Table
 
-from .. import problems
+from .. import bench, problems
 from ..disk import write_file
+from ..own_method import find
 from ..problems import Problem
 from ..problems.packed import OwnProblem
 from ..report.tables import passed_word
@@ -43,14 +44,12 @@ def check_method(
 ) -> None:
     """Measure a method: order, energy, crossings, redundant equations, drives; exit status 1 if one is bad."""
     # loads the compiled kernels: not for `sarrus --help`
-    from ..bench.own_methods import check_method as measure
     from ..methods import get_method
-    from ..own_method import find
 
     chosen = get_method(method)
     own = find(chosen.id)
     with Screen(stderr=True).status(f"{chosen.id}: measuring"):
-        report = measure(chosen, own.order if own else 0)
+        report = bench.own_methods.check_method(chosen, own.order if own else 0)
     screen = Screen(soft_wrap=True)
     screen.print(f"{chosen.id}: {chosen.title}")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
@@ -79,12 +78,10 @@ def find_problem(
 
 
 def _make(file: str, **given: Any) -> OwnProblem:
-    from ..bench.own_problem import make_own_problem
-
     screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
     with screen.status(f"{Path(file).name}: finding its reference"):
-        own, notes = make_own_problem(mechanism, Path(file).stem, **given)
+        own, notes = bench.own_problem.make_own_problem(mechanism, Path(file).stem, **given)
     for note in notes:
         screen.print(f"{Path(file).name}: {note}", soft_wrap=True, highlight=False)
     return own
@@ -109,8 +106,6 @@ def problem(
     ] = None,
 ) -> None:
     """Pack a mechanism as a problem that others can install, with its reference."""
-    from ..bench.own_problem import pack_problem
-
     own = _make(
         file,
         duration=duration,
@@ -119,7 +114,7 @@ def problem(
         limit=limit,
         reference=reference,
     )
-    pack_problem(own, out)
+    bench.own_problem.pack_problem(own, out)
     name = own.numbers["id"]
     # pip looks elsewhere for a bare word
     where = out if out.is_absolute() else f"./{out}"

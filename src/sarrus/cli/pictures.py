@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .. import problems
+from .. import problems, workbench
+from .. import report as report_package
+from .. import runs as runs_package
 from ..mechanism import to_data
 from ..mechanism.files.reading import read_text
 from ..outputs import new_output
@@ -38,31 +40,26 @@ def report(
     force: Force = False,
 ) -> None:
     """Write one self-contained HTML page about a run, several runs, or a benchmark."""
-    from ..report.benchmark import save_bench_report
-    from ..report.run_page import save_report
-    from ..runs.benchmark import is_benchmark
-    from ..runs.folder import RunFolderError, find_runs
-
     screen = Screen(soft_wrap=True)
     if out is not None:
         check_free(out, force)
     # a name that the user chose, or one of ours, which replaces only what is ours
     begin = new_output if out is None else nullcontext
-    if len(folders) == 1 and is_benchmark(folders[0]):
+    if len(folders) == 1 and runs_package.benchmark.is_benchmark(folders[0]):
         path = out or folders[0] / REPORT
         with Screen(stderr=True).progress("a page of the benchmark"), begin(path) as half:
-            bad = save_bench_report(folders[0], half)
+            bad = report_package.benchmark.save_bench_report(folders[0], half)
     else:
-        runs = [run for folder in folders for run in find_runs(folder)]
+        runs = [run for folder in folders for run in runs_package.folder.find_runs(folder)]
         if not runs:
-            raise RunFolderError(
+            raise runs_package.folder.RunFolderError(
                 f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
         path = out or (folders[0] / REPORT if single else Path(REPORT))
         title = f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"
         with Screen(stderr=True).progress(title), begin(path) as half:
-            bad = save_report(runs, half)
+            bad = report_package.run_page.save_report(runs, half)
     for place, why in bad:
         screen.print(f"left out: {place}: {why}", highlight=False)
     screen.print(f"report: {path}", highlight=False)
@@ -82,18 +79,15 @@ def movie(
     force: Force = False,
 ) -> None:
     """Film a run: the mechanism with its trace and a clock, in real time."""
-    from ..report.movie import FILMS, Film, parse_size, save_movie
-    from ..runs.folder import load_run
-
-    film = Film(parse_size(size), fps, speed, until)
-    if out.suffix.lower() in FILMS:
+    film = report_package.movie.Film(report_package.movie.parse_size(size), fps, speed, until)
+    if out.suffix.lower() in report_package.movie.FILMS:
         check_free(out, force)
-    scene = load_run(folder).scene
+    scene = runs_package.folder.load_run(folder).scene
     screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as progress:
         task = progress.add_task("frames", total=None)
-        path = save_movie(
+        path = report_package.movie.save_movie(
             scene, out, film, lambda done, total: progress.update(task, completed=done, total=total)
         )
     Screen(soft_wrap=True).print(f"movie: {path}", highlight=False)
@@ -117,12 +111,10 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Change a mechanism by sliders, by hand and by drawing, and see it solved meanwhile."""
-    from ..workbench.server import Workbench
-
     screen = Screen(stderr=True, soft_wrap=True)
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
     problem = (target, options) if not new and target in problems.names() else None
-    bench = Workbench(data, opened, duration or given, port, problem)
+    bench = workbench.server.Workbench(data, opened, duration or given, port, problem)
     page = bench.opening.path.as_uri()
     screen.print(f"workbench: {page} (ctrl-c ends it)", highlight=False)
     try:
@@ -148,21 +140,16 @@ _Document = tuple[dict[str, Any], "OpenedFile", float | None]
 
 def _new_document(target: str) -> _Document:
     """An empty plane, to be saved into a file that is not there yet."""
-    from ..workbench.edit import EMPTY
-    from ..workbench.saving import OpenedFile
-
     path = Path(target) if target else None
     if path is not None and path.exists() and path.stat().st_size:
         raise ValueError(
             f"{target} is there already; leave out --new to open it, or give another name"
         )
-    return EMPTY, OpenedFile(path), None
+    return workbench.edit.EMPTY, workbench.saving.OpenedFile(path), None
 
 
 def _document(target: str, options: dict[str, float], screen: Screen) -> _Document:
     """What a word on the command line means, as data with numbers in SI."""
-    from ..workbench.saving import OpenedFile
-
     if not target:
         raise ValueError(
             "what shall be shown? Give a model file, a problem or a run, or --new to draw"
@@ -177,24 +164,27 @@ def _document(target: str, options: dict[str, float], screen: Screen) -> _Docume
         if own and path.is_file() and not path.stat().st_size:
             return _new_document(target)
         data = to_data(load_model(target, screen))
-        return data, OpenedFile(path, read_text(path), data) if own else OpenedFile(None), None
+        return (
+            data,
+            workbench.saving.OpenedFile(path, read_text(path), data)
+            if own
+            else workbench.saving.OpenedFile(None),
+            None,
+        )
     problem = (
         load_problem(target, screen)
         if is_specification(target)
         else problems.get(target, **options)
     )
-    return to_data(problem.mechanism()), OpenedFile(None), problem.duration
+    return to_data(problem.mechanism()), workbench.saving.OpenedFile(None), problem.duration
 
 
 def _document_of_run(folder: Path, screen: Screen) -> _Document:
     """The mechanism of a run, as long as it ran; runs are records and not written into."""
-    from ..runs.folder import load_run
-    from ..workbench.saving import OpenedFile
-
-    run = load_run(folder)
+    run = runs_package.folder.load_run(folder)
     record = run.record
     if "model" in record:
         mechanism = load_model(str(folder / "model.yaml"), screen)
     else:
         mechanism = problems.get(run.id, **record["problem"]["options"]).mechanism()
-    return to_data(mechanism), OpenedFile(None), float(record["duration"])
+    return to_data(mechanism), workbench.saving.OpenedFile(None), float(record["duration"])

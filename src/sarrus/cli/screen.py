@@ -28,14 +28,23 @@ NARROW = 60
 
 
 class _Outlet(io.FileIO):
-    """A pipe whose reader may leave early, as in `| head -1`: what is written later goes nowhere."""
+    """A pipe whose reader may leave early, as in `| head -1`, or a file on a disk that fills up.
+
+    What cannot be written is dropped, and the command goes on; failed: the reason, if it was not the reader.
+    """
+
+    failed: OSError | None = None
 
     def write(self, data: Any, /) -> int:
         """Write, or pretend to."""
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            return memoryview(data).nbytes
+        if self.failed is None:
+            try:
+                return super().write(data)
+            except BrokenPipeError:
+                pass
+            except OSError as error:
+                self.failed = error
+        return memoryview(data).nbytes
 
 
 def outlive_readers() -> None:
@@ -49,6 +58,15 @@ def outlive_readers() -> None:
         outlet = io.BufferedWriter(_Outlet(stream.fileno(), "w", closefd=False))
         settings = (stream.encoding, stream.errors, None, stream.line_buffering)
         setattr(sys, name, io.TextIOWrapper(outlet, *settings))
+
+
+def find_lost_output() -> OSError | None:
+    """Why something that was printed could not be written; None if all was, or if its reader left."""
+    if sys.stdout is None:
+        return None
+    sys.stdout.flush()
+    outlet = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return outlet.failed if isinstance(outlet, _Outlet) else None
 
 
 class Screen(Console):

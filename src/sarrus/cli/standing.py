@@ -1,4 +1,4 @@
-"""`sarrus inspect`, `sarrus design` and `sarrus modes`: a mechanism at its start, over a cycle, at rest."""
+"""`sarrus inspect`, `design`, `branches` and `modes`: a mechanism at its start, over a cycle, at rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ..analysis import design as find_design
 from ..bench.judge import judge_small_motion
 from ..export import save_csv
 from ..inspect import inspect as inspect_mechanism
-from ..mechanism import MechanismError
+from ..local_analysis import MOST
+from ..local_analysis import branches as find_branches
+from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.units import ANGULAR_VELOCITY, VELOCITY, in_si
 from ..statics import Equilibrium, Modes, equilibrium
 from ..statics import modes as find_modes
@@ -35,20 +37,15 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
-    if is_model_file(problem) or is_specification(problem):
-        refuse_options(options, problem)
     screen = Screen(stderr=True)
     report = None
     if is_imported(problem):
         # as authored: that its loops are open, or cannot be closed, is part of the verdict
         imported = load_imported(problem, screen, close=False)
         mechanism, report = imported.mechanism, imported.report
-    elif is_model_file(problem):
-        mechanism = load_model(problem, screen)
-    elif is_specification(problem):
-        mechanism = load_problem(problem, screen).mechanism()
+        refuse_options(options, problem)
     else:
-        mechanism = problems.get(problem, **options).mechanism()
+        mechanism = _mechanism_of(problem, options, screen)
     found = inspect_mechanism(mechanism)
     if as_json:
         more = {} if report is None else {"import": report.as_dict()}
@@ -90,6 +87,43 @@ def design(
         print(json.dumps({**record, "loops": loops, "limits": limits}, indent=2))
         return
     Screen(soft_wrap=True, highlight=False).print(str(found), markup=False)
+
+
+def _mechanism_of(problem: str, options: Values, screen: Screen) -> Mechanism:
+    """The mechanism of a problem, a model file or a specification file."""
+    if is_model_file(problem) or is_specification(problem):
+        refuse_options(options, problem)
+    if is_model_file(problem):
+        return load_model(problem, screen)
+    if is_specification(problem):
+        return load_problem(problem, screen).mechanism()
+    return problems.get(problem, **options).mechanism()
+
+
+@with_problem_options
+def branches(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="Id of a problem (see `sarrus list`), a model file or a specification file."
+        ),
+    ],
+    options: Values,
+    most: Annotated[int, typer.Option(help="List at most so many branches.", min=1)] = MOST,
+    hold_drives: Annotated[
+        bool, typer.Option("--hold-drives", help="With the drives held at their initial values.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find all branches through the configuration of a mechanism, to the order that decides."""
+    screen = Screen(stderr=True)
+    mechanism = _mechanism_of(problem, options, screen)
+    with screen.progress(f"{problem}: branches"):
+        found = find_branches(mechanism, most=most, hold_drives=hold_drives)
+    if as_json:
+        print(json.dumps(found.as_dict(), indent=2))
+    else:
+        Screen(soft_wrap=True, highlight=False).print(str(found))
 
 
 @with_problem_options

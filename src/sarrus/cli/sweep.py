@@ -12,6 +12,7 @@ import typer
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from .. import studies
 from ..studies import StudyStopped
 from .screen import Screen
 
@@ -39,12 +40,9 @@ def sweep(
 
     Exit status 0 if a run succeeded, 1 if none did, 2 if it cannot go on, 130 if it was stopped.
     """
-    from ..studies.session import Progress as State
-    from ..studies.session import check_extra, read, run_in_folder
-
-    check_extra()
+    studies.session.check_extra()
     screen = Screen(stderr=True)
-    loaded = read(study)
+    loaded = studies.session.read(study)
     signal.signal(signal.SIGTERM, _interrupt)
     with Progress(
         TextColumn("{task.description}", markup=False),
@@ -55,13 +53,13 @@ def sweep(
     ) as bar:
         task = bar.add_task(Path(study).name, total=None)
 
-        def tell(state: State) -> None:
+        def tell(state: studies.session.Progress) -> None:
             for line in state.remarks:
                 bar.console.print(Text(line), soft_wrap=True)
             bar.update(task, total=state.runs, completed=state.done, state=state)
 
         try:
-            outcome = run_in_folder(
+            outcome = studies.session.run_in_folder(
                 loaded,
                 out,
                 workers=workers,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import mujoco
 import numpy as np
 
-from ..arrays import Floats
 from .engine import Plan, World
+from .markup import write_inertial, write_tag, write_tie
 from .tree import GROUND, Poses, Tree
 
 # [kg m^2]
@@ -72,10 +71,10 @@ def make_xml(tree: Tree, plan: Plan) -> str:
         "solimp": np.array([s["impedance"], s["impedance"], 0.001, 0.5, 2.0], dtype=float),
     }
     lines = [
-        f"{_tag('mujoco', model=tree.name)}>",
+        f"{write_tag('mujoco', model=tree.name)}>",
         '<compiler angle="radian" autolimits="false" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
-        f"{_tag('option', **options)}>{_tag('flag', **flags)}/></option>",
-        f"<default>{_tag('equality', **equality)}/></default>",
+        f"{write_tag('option', **options)}>{write_tag('flag', **flags)}/></option>",
+        f"<default>{write_tag('equality', **equality)}/></default>",
         "<worldbody>",
         '<site name="world"/>',
         *_sites(tree, GROUND),
@@ -92,11 +91,9 @@ def make_xml(tree: Tree, plan: Plan) -> str:
         first, second = (c.first, c.second) if c.first != GROUND else (c.second, c.first)
         other = None if second == GROUND else f"link {second}"
         anchor = tree.place(first, c.place)
-        lines.append(f"{_tag('connect', body1=f'link {first}', body2=other, anchor=anchor)}/>")
+        lines.append(f"{write_tag('connect', body1=f'link {first}', body2=other, anchor=anchor)}/>")
     for t in tree.tied:
-        names = {"joint1": f"step {t.v[0]}", "joint2": f"step {t.v[1]}"}
-        line = np.array([0.0, t.ratio, 0.0, 0.0, 0.0])
-        lines.append(f"{_tag('joint', **names, polycoef=line)}/>")
+        lines.append(f"{write_tie(f'step {t.v[0]}', f'step {t.v[1]}', t.ratio)}/>")
     lines += ["</equality>", "<actuator>", *_actuators(tree), "</actuator>", "</mujoco>"]
     return "\n".join(lines)
 
@@ -107,16 +104,14 @@ def _bodies(tree: Tree, parent: int) -> Iterator[str]:
     for i, link in enumerate(tree.links):
         if link.parent != parent:
             continue
-        yield f"{_tag('body', name=f'link {i}', pos=link.origin - base)}>"
-        order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        yield f"{write_tag('body', name=f'link {i}', pos=link.origin - base)}>"
         # MuJoCo takes a smaller one for zero
         inertia = link.inertia + LEAST_INERTIA * np.eye(3)
-        six = np.array([inertia[k] for k in order])
-        yield f"{_tag('inertial', pos=link.arm, mass=link.mass, fullinertia=six)}/>"
+        yield f"{write_inertial(link.arm, link.mass, inertia)}/>"
         for s in link.steps:
             axis = None if s.kind == "ball" else s.axis
             name, more = f"step {s.v}", armature.get(s.v)
-            yield f"{_tag('joint', name=name, type=s.kind, axis=axis, armature=more)}/>"
+            yield f"{write_tag('joint', name=name, type=s.kind, axis=axis, armature=more)}/>"
         yield from _sites(tree, i)
         yield from _bodies(tree, i)
         yield "</body>"
@@ -126,33 +121,23 @@ def _sites(tree: Tree, link: int) -> Iterator[str]:
     for n, pull in enumerate(tree.pulls):
         for k, (owner, place) in enumerate(zip(pull.links, pull.places, strict=True)):
             if owner == link:
-                yield f"{_tag('site', name=f'pull {n} {k}', pos=tree.place(link, place))}/>"
+                yield f"{write_tag('site', name=f'pull {n} {k}', pos=tree.place(link, place))}/>"
     for n, force in enumerate(tree.forces):
         if force.link == link:
-            yield f"{_tag('site', name=f'force {n}', pos=tree.place(link, force.place))}/>"
+            yield f"{write_tag('site', name=f'force {n}', pos=tree.place(link, force.place))}/>"
 
 
 def _actuators(tree: Tree) -> Iterator[str]:
     linear: dict[str, Any] = {"gaintype": "fixed", "gainprm": 0.0, "biastype": "affine"}
     for n, p in enumerate(tree.pulls):
         bias = np.array([p.stiffness * p.free - p.preload, -p.stiffness, -p.damping])
-        yield f"{_tag('general', tendon=f'pull {n}', biasprm=bias, **linear)}/>"
+        yield f"{write_tag('general', tendon=f'pull {n}', biasprm=bias, **linear)}/>"
     for t in tree.turns:
         bias = np.array([t.torque + t.stiffness * t.free, -t.stiffness, -t.damping])
-        yield f"{_tag('general', joint=f'step {t.v}', biasprm=bias, **linear)}/>"
+        yield f"{write_tag('general', joint=f'step {t.v}', biasprm=bias, **linear)}/>"
     for n, f in enumerate(tree.forces):
         if f.link != GROUND:
             gear = np.concatenate([f.force, f.torque])
             base = None if f.turns else "world"
             bias = np.array([1.0, 0.0, 0.0])
-            yield f"{_tag('general', site=f'force {n}', refsite=base, gear=gear, biasprm=bias, **linear)}/>"
-
-
-def _tag(element: str, **values: str | float | Floats | None) -> str:
-    """An element's begin, without its closing bracket; numbers to the last bit."""
-    words = [
-        f"{key}={quoteattr(v if isinstance(v, str) else ' '.join(repr(float(x)) for x in np.ravel(v)))}"
-        for key, v in values.items()
-        if v is not None
-    ]
-    return " ".join([f"<{element}", *words])
+            yield f"{write_tag('general', site=f'force {n}', refsite=base, gear=gear, biasprm=bias, **linear)}/>"

@@ -9,9 +9,9 @@ cut in two halves, held together by points: exact, and every engine knows how to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -380,8 +380,66 @@ class _Pair:
     @property
     def turned(self) -> _Pair:
         """Seen from its second group: the coordinates are the same."""
-        back = tuple((kind, -axis) for kind, axis in reversed(self.row))
+        back = turn_row(self.row)
         return _Pair(self.name, self.second, self.first, self.place, back, self.points)
+
+
+def turn_row(row: Row) -> Row:
+    """A row of steps seen from its other end: the coordinates are the same."""
+    return tuple((kind, -axis) for kind, axis in reversed(row))
+
+
+def find_steps(joint: Joint, planar: bool = False) -> Iterator[tuple[str, Floats]]:
+    """Hinges, sliders and balls in a row that leave what the joint leaves, with their axes."""
+    row = joint.kind.row
+    axis = Z if joint.axis is None else unit(in_space(joint.axis))
+    across = np.linalg.svd(axis[None])[2][1:]
+    if row.on_plane:
+        yield "slide", across[0]
+        yield "slide", across[1]
+    elif row.on_line:
+        yield "slide", axis
+    if "axis" in row.shares:
+        yield "hinge", axis
+    elif row.axis == "each":
+        yield "hinge", axis
+        yield "hinge", unit(in_space(_known(joint.ends[1].axis)))
+    elif "directions" not in row.shares:
+        yield ("hinge", Z) if planar else ("ball", Z)
+
+
+class Joining(Protocol):
+    """What joins two things: links, bodies."""
+
+    @property
+    def first(self) -> Any:
+        """One of them."""
+
+    @property
+    def second(self) -> Any:
+        """The other."""
+
+
+Joined = TypeVar("Joined", bound=Joining)
+
+
+def split_loops(joints: Iterable[Joined]) -> tuple[list[Joined], list[Joined]]:
+    """Joints that hang a tree, in the order given, and those that close loops in it."""
+    top: dict[Any, Any] = {}
+
+    def root(x: Any) -> Any:
+        while x in top:
+            x = top[x]
+        return x
+
+    inner: list[Joined] = []
+    closing: list[Joined] = []
+    for joint in joints:
+        a, b = root(joint.first), root(joint.second)
+        (closing if a == b else inner).append(joint)
+        if a != b:
+            top[a] = b
+    return inner, closing
 
 
 def make_tree(mechanism: Mechanism, cut: str = LAST) -> Tree:
@@ -490,27 +548,8 @@ class _Maker:
                     "make it a light rod on two joints"
                 )
             place = in_space(_known(end.place))
-            row = tuple(self._row(joint))
+            row = tuple(find_steps(joint, self.planar))
             yield _Pair(joint.name, first, second, place, row, self._points(joint, place, row))
-
-    def _row(self, joint: Joint) -> Iterator[tuple[str, Floats]]:
-        """Hinges, sliders and balls in a row that leave what the joint leaves."""
-        row = joint.kind.row
-        axis = Z if joint.axis is None else unit(in_space(joint.axis))
-        other = joint.ends[1].axis
-        across = np.linalg.svd(axis[None])[2][1:]
-        if row.on_plane:
-            yield "slide", across[0]
-            yield "slide", across[1]
-        elif row.on_line:
-            yield "slide", axis
-        if "axis" in row.shares:
-            yield "hinge", axis
-        elif row.axis == "each":
-            yield "hinge", axis
-            yield "hinge", unit(in_space(_known(other)))
-        elif "directions" not in row.shares:
-            yield ("hinge", Z) if self.planar else ("ball", Z)
 
     def _points(self, joint: Joint, place: Floats, row: Row) -> tuple[Floats, ...]:
         if joint.name in self.needed or len(row) != 1 or row[0][0] == "slide":
@@ -527,24 +566,11 @@ class _Maker:
 
     def _choose(self, pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair]]:
         """Those that hang links, and those that close loops, as simple ones as can be."""
-        top = {g: g for g in self.group.values()}
-
-        def root(g: int) -> int:
-            while top[g] != g:
-                g = top[g]
-            return g
-
-        inner: list[_Pair] = []
-        closing: list[_Pair] = []
         # in Bricard's mechanism a cut inside costs Runge-Kutta 4 two digits, in others it is the other way round
         inside = self.cut == INSIDE
-        for p in sorted(
-            pairs, key=lambda p: (bool(p.points), inside and bool(p.first and p.second))
-        ):
-            a, b = root(p.first), root(p.second)
-            (closing if a == b else inner).append(p)
-            top[a] = b
-        return inner, closing
+        return split_loops(
+            sorted(pairs, key=lambda p: (bool(p.points), inside and bool(p.first and p.second)))
+        )
 
     def _free(self) -> Row:
         x, y, z = (("slide", e) for e in np.eye(3))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..lazy import load_on_use
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism import load as load_model_file
 from .rational import from_rational
@@ -31,6 +32,9 @@ __all__ = [
     "write_osim",
     "write_urdf",
 ]
+
+# SciPy and the XML reader load slowly: only an import pays for them
+__getattr__ = _load = load_on_use(__name__)
 
 # endings of files that are read here; .xml may be something else
 ENDINGS = (".xml", ".mjcf", ".urdf", ".asmt")
@@ -64,32 +68,26 @@ def read(
     Raises MechanismError with one sentence that names the file and the element that cannot be read, or the loop
     that cannot be closed.
     """
-    # SciPy and the XML reader load slowly: only an import pays for them
-    from .compose import compose
-    from .parts import FormatError
-
     file = Path(path)
     kind = _kind(file)
     if keyframe is not None and kind != "mjcf":
-        raise FormatError(f"{file.name}: only MJCF has keyframes; leave '{keyframe}' out")
+        raise _load("parts").FormatError(
+            f"{file.name}: only MJCF has keyframes; leave '{keyframe}' out"
+        )
     if (closures is not None or floating) and kind != "urdf":
-        raise FormatError(f"{file.name}: closures and floating belong to URDF; leave them out")
+        raise _load("parts").FormatError(
+            f"{file.name}: closures and floating belong to URDF; leave them out"
+        )
     series = None
     parts: Parts
     if kind == "mjcf":
-        from .mjcf import read_mjcf
-
-        parts = read_mjcf(file, keyframe=keyframe)
+        parts = _load("mjcf").read_mjcf(file, keyframe=keyframe)
     elif kind == "urdf":
-        from .urdf import read_urdf
-
-        parts = read_urdf(file, closures=closures, floating=floating)
+        parts = _load("urdf").read_urdf(file, closures=closures, floating=floating)
     else:
-        from .asmt import read_asmt
-
-        parts, series = read_asmt(file)
+        parts, series = _load("asmt").read_asmt(file)
     try:
-        mechanism = compose(parts, close=close, misfit=misfit)
+        mechanism = _load("compose").compose(parts, close=close, misfit=misfit)
         mechanism.told = parts.report.sentences
         if close:
             mechanism.check()
@@ -119,41 +117,32 @@ def is_foreign(path: str | Path) -> bool:
 
 def write_mjcf(mechanism: Mechanism, path: str | Path) -> Report:
     """Write a mechanism as MJCF: a tree of bodies, loops as equalities; the report says what it cannot hold."""
-    from .writing import save_mjcf
-
-    return save_mjcf(mechanism, Path(path))
+    return _load("writing").save_mjcf(mechanism, Path(path))
 
 
 def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
     """Write a mechanism as URDF and its closures beside it (.yaml); the report says what they cannot hold."""
-    from .writing import save_urdf
-
-    return save_urdf(mechanism, Path(path))
+    return _load("writing").save_urdf(mechanism, Path(path))
 
 
 def write_osim(mechanism: Mechanism, path: str | Path) -> Report:
     """Write a mechanism as an OpenSim model (extra `opensim`); the report says what it cannot hold."""
-    from .writing import save_osim
-
-    return save_osim(mechanism, Path(path))
+    return _load("writing").save_osim(mechanism, Path(path))
 
 
 def _kind(file: Path) -> str:
     """mjcf, urdf or asmt; an XML file says so by its root."""
-    from .parts import FormatError
-    from .xml import load as load_xml
-
     ending = file.suffix.lower()
     if ending in (".mjcf", ".urdf", ".asmt"):
         return ending[1:]
     if ending != ".xml":
-        raise FormatError(
+        raise _load("parts").FormatError(
             f"{file.name}: the ending '{ending}' is not read; known: {', '.join(ENDINGS)}"
         )
-    root = load_xml(file).root.name
+    root = _load("xml").load(file).root.name
     known = {"mujoco": "mjcf", "robot": "urdf"}
     if root not in known:
-        raise FormatError(
+        raise _load("parts").FormatError(
             f"{file.name}: its root is <{root}>; <mujoco> (MJCF) and <robot> (URDF) are read"
         )
     return known[root]

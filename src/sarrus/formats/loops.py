@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from .. import verdict
 from ..mechanism import LockedError, Mechanism
 from ..mechanism.joints import End
 from .building import Builder
@@ -56,16 +57,12 @@ def _reached(start: str, joints: Iterable[Connection]) -> set[str]:
 
 def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: float) -> None:
     """Loops that share bodies: their dimensions, and where their bodies stand, with all that hangs on these."""
-    from ..verdict.joint_equations import make_joint_equations
-    from ..verdict.locked import find_locked
-    from ..verdict.mending import bridge_misfit
-
     others = [c for c in builder.joints if all(c is not x for x in joints)]
     hanging = {name: _reached(name, others) for name in names}
     base = next((n for n in names if GROUND in hanging[n]), min(names))
     part = _standing(builder, joints, names, base)
-    equations = make_joint_equations(part)
-    locked = find_locked(equations)
+    equations = verdict.joint_equations.make_joint_equations(part)
+    locked = verdict.locked.find_locked(equations)
     if locked is not None and locked.nearly and not (locked.exact or locked.within(misfit)):
         # the least gap of a loop that does not close is where it would turn back: nothing moves from there
         raise builder.parts.refuse(
@@ -75,7 +72,7 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
             "changed so that it moves"
         )
     try:
-        freed, notes = bridge_misfit(part, equations, misfit)
+        freed, notes = verdict.mending.bridge_misfit(part, equations, misfit)
     except LockedError as error:
         raise builder.parts.refuse(str(error)) from error
     builder.report.closing += notes

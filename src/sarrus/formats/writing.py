@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from ..arrays import Floats, plain_sum
 from ..disk import read_file
+from ..engines import ENGINES
+from ..engines.markup import write_inertial, write_tag, write_tie
+from ..engines.tree import Row, find_steps, split_loops, turn_row
 from ..kinematics.pose import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.writing import save_text
 from ..mechanism.forces import Coupling
-from ..mechanism.joints import End, Joint
+from ..mechanism.joint_kinds import JointKind
+from ..mechanism.joints import End, Joint, one_or_each
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -30,17 +33,23 @@ from .parts import (
     ON_LINE,
     ON_PLANE,
     PLANAR,
-    PRISMATIC,
     REVOLUTE,
     SPHERICAL,
     UNIVERSAL,
     WELD,
-    frame_along,
 )
 from .report import Report
 
 # these close a loop in MJCF; all others must hang a body in the tree
 EASY = (REVOLUTE, SPHERICAL, WELD)
+# names of the steps of a joint that has several, after its own
+RECTANGULAR = JointKind.RECTANGULAR.value
+STEPS = {
+    CYLINDRICAL: ("travel", "turn"),
+    UNIVERSAL: ("first", "second"),
+    PLANAR: ("x", "y", "turn"),
+    RECTANGULAR: ("x", "y"),
+}
 # all that stands in a file of closures; more than any holds [bytes]
 _CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
 MOST_BYTES = 10_000_000
@@ -50,19 +59,28 @@ WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
 
 @dataclass(eq=False)
 class WrittenJoint:
-    """A joint of two bodies as plain data."""
+    """A joint of two bodies; row: the hinges, sliders and balls that it leaves from the first to the second.
+
+    words: what stands after the joint's name in the name of each.
+    """
 
     name: str
     kind: str
-    bodies: tuple[str, str]
+    first: str
+    second: str
     at: Floats
-    axis: Floats
-    second: Floats
+    row: Row
+    words: tuple[str, ...]
 
     def turned(self) -> WrittenJoint:
-        """Seen from its other body: about the opposite axis its coordinate is the same."""
-        axes = (self.second, self.axis) if self.kind == UNIVERSAL else (-self.axis, self.second)
-        return WrittenJoint(self.name, self.kind, (self.bodies[1], self.bodies[0]), self.at, *axes)
+        """Seen from its other body."""
+        row, words = turn_row(self.row), self.words[::-1]
+        return replace(self, first=self.second, second=self.first, row=row, words=words)
+
+    def steps(self) -> list[tuple[str, str, Floats]]:
+        """Its hinges, sliders and balls with a name each: name, kind, axis."""
+        names = (f"{self.name} {word}".rstrip() for word in self.words)
+        return [(name, *step) for name, step in zip(names, self.row, strict=True)]
 
 
 @dataclass(eq=False)
@@ -76,30 +94,23 @@ class Tree:
 def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
     """Joints between two bodies; one of three bodies is two."""
     out = []
-    for name, data in ((joint.name, joint.data()) for joint in mechanism.joints):
-        kind, bodies = next(
-            (k.replace("_", "-"), v)
-            for k, v in data.items()
-            if isinstance(v, list) and all(isinstance(x, str) for x in v)
-        )
+    for joint in mechanism.joints:
+        name, kind = joint.name, joint.kind.value.replace("_", "-")
         if kind in (DISTANCE, ON_LINE, ON_PLANE):
             raise MechanismError(
                 f"joint '{name}' ({kind}) cannot be written: {what} has nothing like it"
             )
-        at, axis, second = (
-            np.array(data.get(a, data.get(b, default)), dtype=float)
-            for a, b, default in (
-                ("at", "at", (0.0, 0.0, 0.0)),
-                ("axis", "normal", (0.0, 0.0, 1.0)),
-                ("second_axis", "second_axis", (1.0, 0.0, 0.0)),
-            )
-        )
-        if at.ndim > 1 or axis.ndim > 1:
+        axes = [e.axis for e in joint.ends if e.axis is not None]
+        common = axes if joint.kind.row.axis == "common" else []
+        if any(len(one_or_each(values)) > 1 for values in (joint.places, common)):
             raise MechanismError(f"joint '{name}' is apart; close it with sarrus.assemble() first")
-        axis, second = axis / np.linalg.norm(axis), second / np.linalg.norm(second)
-        for k in range(1, len(bodies)):
-            own = name if len(bodies) == 2 else f"{name} {k}"
-            out.append(WrittenJoint(own, kind, (bodies[0], bodies[k]), at, axis, second))
+        at = np.zeros(3) if joint.at is None else joint.at
+        row = () if kind == WELD else tuple(find_steps(joint))
+        first, *others = joint.bodies
+        for k, second in enumerate(others, start=1):
+            own = name if len(others) == 1 else f"{name} {k}"
+            words = STEPS.get(kind, ("",) * len(row))
+            out.append(WrittenJoint(own, kind, first, second, at, row, words))
     return out
 
 
@@ -110,25 +121,16 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
     """
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
     acted = {*ties, *(t.joint for t in mechanism.torsions), *(r.joint for r in mechanism.rotors)}
-    group = {name: name for name in (GROUND, *(b.name for b in mechanism.bodies))}
-
-    def top(name: str) -> str:
-        while group[name] != name:
-            name = group[name]
-        return name
-
-    tree = Tree()
+    inner, closing = split_loops(
+        sorted(joints, key=lambda j: (j.kind in EASY) + (j.name not in acted))
+    )
+    tree = Tree(closures=closing)
     at: dict[str, list[WrittenJoint]] = {}
-    for joint in sorted(joints, key=lambda j: (j.kind in EASY) + (j.name not in acted)):
-        a, b = (top(n) for n in joint.bodies)
-        if a == b:
-            tree.closures.append(joint)
-            continue
-        group[a] = b
-        for name in joint.bodies:
-            at.setdefault(name, []).append(joint)
+    for joint in inner:
+        at.setdefault(joint.first, []).append(joint)
+        at.setdefault(joint.second, []).append(joint.turned())
     reached: set[str] = set()
-    for start in group:
+    for start in (GROUND, *(b.name for b in mechanism.bodies)):
         if start in reached:
             continue
         if start != GROUND:
@@ -138,11 +140,10 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> Tree:
         while waiting:
             name = waiting.pop(0)
             for joint in at.get(name, ()):
-                here = joint if joint.bodies[0] == name else joint.turned()
-                if here.bodies[1] not in reached:
-                    reached.add(here.bodies[1])
-                    tree.children.setdefault(name, []).append((here.bodies[1], here))
-                    waiting.append(here.bodies[1])
+                if joint.second not in reached:
+                    reached.add(joint.second)
+                    tree.children.setdefault(name, []).append((joint.second, joint))
+                    waiting.append(joint.second)
     return tree
 
 
@@ -201,16 +202,6 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Tree
     return mechanism, tree, report
 
 
-def _tag(element: str, **values: str | float | Floats | None) -> str:
-    """An element's begin, without its closing bracket; numbers to the last bit."""
-    words = [
-        f"{key}={quoteattr(v if isinstance(v, str) else ' '.join(repr(float(x)) for x in np.ravel(v)))}"
-        for key, v in values.items()
-        if v is not None
-    ]
-    return " ".join([f"<{element}", *words])
-
-
 # MJCF
 
 
@@ -218,9 +209,9 @@ def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
     """Write MJCF: hinges, sliders and balls as joints, loops as connects and welds."""
     mechanism, tree, report = _begin(mechanism, path, "MJCF")
     lines = [
-        f"{_tag('mujoco', model=mechanism.name)}>",
+        f"{write_tag('mujoco', model=mechanism.name)}>",
         '  <compiler angle="radian" autolimits="false" inertiafromgeom="false"/>',
-        f"  {_tag('option', gravity=mechanism.gravity)}/>",
+        f"  {write_tag('option', gravity=mechanism.gravity)}/>",
         "  <worldbody>",
         *_mjcf_bodies(mechanism, tree, GROUND, 2, report),
         "  </worldbody>",
@@ -239,13 +230,11 @@ def _mjcf_bodies(m: Mechanism, tree: Tree, name: str, depth: int, report: Report
     pad = "  " * depth
     for marker in m.markers:
         if marker.body == name:
-            yield f"{pad}{_tag('site', name=marker.name, pos=marker.at)}/>"
+            yield f"{pad}{write_tag('site', name=marker.name, pos=marker.at)}/>"
     for child, joint in tree.children.get(name, ()):
         body = bodies[child]
-        yield f"{pad}{_tag('body', name=child)}>"
-        order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-        six = np.array([body.inertia[i, j] for i, j in order])
-        yield f"{pad}  {_tag('inertial', pos=body.center, mass=body.mass, fullinertia=six)}/>"
+        yield f"{pad}{write_tag('body', name=child)}>"
+        yield f"{pad}  {write_inertial(body.center, body.mass, body.inertia)}/>"
         if joint is None:
             yield f"{pad}  <freejoint/>"
         else:
@@ -254,34 +243,16 @@ def _mjcf_bodies(m: Mechanism, tree: Tree, name: str, depth: int, report: Report
         yield f"{pad}</body>"
 
 
-def _steps(joint: WrittenJoint) -> list[tuple[str, str, Floats]]:
-    """A joint as hinges and sliders in a row: name, kind, axis."""
-    name, axis = joint.name, joint.axis
-    if joint.kind == CYLINDRICAL:
-        return [(f"{name} travel", PRISMATIC, axis), (f"{name} turn", REVOLUTE, axis)]
-    if joint.kind == UNIVERSAL:
-        return [(f"{name} first", REVOLUTE, axis), (f"{name} second", REVOLUTE, joint.second)]
-    if joint.kind == PLANAR:
-        across = frame_along(axis, np.zeros(3)).turn
-        return [
-            (f"{name} x", PRISMATIC, across[:, 0]),
-            (f"{name} y", PRISMATIC, across[:, 1]),
-            (f"{name} turn", REVOLUTE, axis),
-        ]
-    return [(name, joint.kind, axis)]
-
-
 def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[str]:
-    words = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball"}
-    for name, kind, axis in _steps(joint) if joint.kind != WELD else ():
-        loads = _torsion(m, name, report) if kind == REVOLUTE else {}
+    for name, kind, axis in joint.steps():
+        loads = _torsion(m, name, report) if kind == "hinge" else {}
         armature = plain_sum(
             r.inertia + r.mass for r in m.rotors if name in (r.joint, f"{r.joint} travel")
         )
         if armature:
             loads["armature"] = float(armature)
-        along = None if kind == SPHERICAL else axis
-        yield _tag("joint", name=name, type=words[kind], pos=joint.at, axis=along, **loads)
+        along = None if kind == "ball" else axis
+        yield write_tag("joint", name=name, type=kind, pos=joint.at, axis=along, **loads)
 
 
 def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
@@ -297,16 +268,17 @@ def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
 
 def _mjcf_closure(m: Mechanism, joint: WrittenJoint) -> Iterator[str]:
     """A joint that closes a loop, as points that stay together; every frame is the world's at the start."""
-    first, other = joint.bodies if joint.bodies[0] != GROUND else joint.bodies[::-1]
+    seen = joint if joint.first != GROUND else joint.turned()
+    first, other = seen.first, seen.second
     ends = {"body1": first, "body2": None if other == GROUND else other}
     if joint.kind == WELD:
-        yield _tag("weld", name=joint.name, **ends)
+        yield write_tag("weld", name=joint.name, **ends)
     elif joint.kind in (SPHERICAL, REVOLUTE):
-        yield _tag("connect", name=joint.name, **ends, anchor=joint.at)
+        yield write_tag("connect", name=joint.name, **ends, anchor=joint.at)
         if joint.kind == REVOLUTE:
             # a second point on its axis: one equation more than a hinge has, never one less
-            there = joint.at + _arm(m) * joint.axis
-            yield _tag("connect", name=f"{joint.name}_axis", **ends, anchor=there)
+            there = joint.at + _arm(m) * joint.row[0][1]
+            yield write_tag("connect", name=f"{joint.name}_axis", **ends, anchor=there)
     else:
         raise MechanismError(
             f"joint '{joint.name}' ({joint.kind}) closes a loop and MJCF has no equality for that; make it a "
@@ -316,8 +288,7 @@ def _mjcf_closure(m: Mechanism, joint: WrittenJoint) -> Iterator[str]:
 
 def _mjcf_couplings(m: Mechanism, tree: Tree, report: Report) -> Iterator[str]:
     for coupling, joint, other in _couplings(m, tree, report):
-        line = np.array([0.0, coupling.ratio, 0.0, 0.0, 0.0])
-        yield _tag("joint", name=coupling.name, joint1=joint, joint2=other, polycoef=line)
+        yield write_tie(joint, other, coupling.ratio, coupling.name)
 
 
 def _couplings(m: Mechanism, tree: Tree, report: Report) -> Iterator[tuple[Coupling, str, str]]:
@@ -344,16 +315,14 @@ def _arm(m: Mechanism) -> float:
 
 def save_osim(mechanism: Mechanism, path: Path) -> Report:
     """Write an .osim file through OpenSim itself: pins, sliders and balls, loops as point constraints, loads."""
-    from ..engines import ENGINES
-
     engine = ENGINES["opensim"]
     if not engine.installed:
         raise MechanismError(f"{path.name}: writing .osim needs OpenSim; {engine.install}")
     mechanism.check()
     engine.check(mechanism)
+    report = Report(path.name, "written as OpenSim's model")
     from ..engines import opensim
 
-    report = Report(path.name, "written as OpenSim's model")
     tree = opensim.save_model(mechanism, path)
     m = mechanism
     report.drop("start velocities", *(n for n, _ in (*m.velocities, *m.angular_velocities)))
@@ -383,7 +352,7 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     for marker in mechanism.markers:
         writer.frame(marker.name, marker.body, marker.at)
     pairs = [pair for joint in tree.closures for pair in writer.close(joint)]
-    lines = [f"{_tag('robot', name=mechanism.name)}>", *writer.lines, "</robot>"]
+    lines = [f"{write_tag('robot', name=mechanism.name)}>", *writer.lines, "</robot>"]
     save_text("\n".join(lines) + "\n", path)
     frames = ", ".join(f"[{json.dumps(a)}, {json.dumps(b)}]" for a, b, _ in pairs)
     kinds = ", ".join(f"'{kind}'" for *_, kind in pairs)
@@ -413,17 +382,17 @@ class _Urdf:
     def link(self, name: str) -> None:
         own = "world" if name == GROUND else name
         if name not in self.bodies:
-            self.lines.append(f"  {_tag('link', name=own)}/>")
+            self.lines.append(f"  {write_tag('link', name=own)}/>")
             return
         body = self.bodies[name]
         i = body.inertia
-        inertia = _tag(
+        inertia = write_tag(
             "inertia", ixx=i[0, 0], ixy=i[0, 1], ixz=i[0, 2], iyy=i[1, 1], iyz=i[1, 2], izz=i[2, 2]
         )
-        place = _tag("origin", xyz=body.center - self.origin[name])
+        place = write_tag("origin", xyz=body.center - self.origin[name])
         self.lines += [
-            f"  {_tag('link', name=own)}>",
-            f"    <inertial>{place}/>{_tag('mass', value=body.mass)}/>{inertia}/></inertial>",
+            f"  {write_tag('link', name=own)}>",
+            f"    <inertial>{place}/>{write_tag('mass', value=body.mass)}/>{inertia}/></inertial>",
             "  </link>",
         ]
 
@@ -431,18 +400,22 @@ class _Urdf:
         self, name: str, kind: str, parent: str, child: str, at: Floats, axis: Floats
     ) -> None:
         """A joint, its child's frame standing at its place."""
-        words = {REVOLUTE: "continuous", WELD: "fixed", PRISMATIC: "prismatic"}
+        words = {"hinge": "continuous", WELD: "fixed", "slide": "prismatic"}
         above = "world" if parent == GROUND else parent
         damping = plain_sum(t.damping for t in self.m.torsions if t.joint == name)
         self.lines += [
-            f"  {_tag('joint', name=name, type=words.get(kind, kind))}>",
-            f"    {_tag('origin', xyz=at - self.origin[parent])}/>",
-            f"    {_tag('parent', link=above)}/>{_tag('child', link=child)}/>",
-            *([f"    {_tag('axis', xyz=axis)}/>"] if kind in (REVOLUTE, PRISMATIC, PLANAR) else []),
-            *([f"    {WIDE}"] if kind == PRISMATIC else []),
-            *([f"    {_tag('dynamics', damping=damping)}/>"] if damping else []),
+            f"  {write_tag('joint', name=name, type=words.get(kind, kind))}>",
+            f"    {write_tag('origin', xyz=at - self.origin[parent])}/>",
+            f"    {write_tag('parent', link=above)}/>{write_tag('child', link=child)}/>",
             *(
-                f"    {_tag('mimic', joint=other, multiplier=coupling.ratio)}/>"
+                [f"    {write_tag('axis', xyz=axis)}/>"]
+                if kind in ("hinge", "slide", PLANAR)
+                else []
+            ),
+            *([f"    {WIDE}"] if kind == "slide" else []),
+            *([f"    {write_tag('dynamics', damping=damping)}/>"] if damping else []),
+            *(
+                f"    {write_tag('mimic', joint=other, multiplier=coupling.ratio)}/>"
                 for coupling, own, other in self.couplings
                 if own == name
             ),
@@ -451,11 +424,17 @@ class _Urdf:
 
     def row(self, joint: WrittenJoint, parent: str, child: str) -> None:
         """A joint as joints of URDF in a row, through links without mass."""
-        steps = [(joint.name, PLANAR, joint.axis)] if joint.kind == PLANAR else _steps(joint)
-        if joint.kind == SPHERICAL:
+        steps = joint.steps()
+        if joint.kind == PLANAR:
+            # its axis is that of its hinge, wherever that stands in the row
+            (axis,) = (axis for kind, axis in joint.row if kind == "hinge")
+            steps = [(joint.name, PLANAR, axis)]
+        elif joint.kind == SPHERICAL:
             steps = [
-                (f"{joint.name} {c}", REVOLUTE, e) for c, e in zip("xyz", np.eye(3), strict=True)
+                (f"{joint.name} {c}", "hinge", e) for c, e in zip("xyz", np.eye(3), strict=True)
             ]
+        elif joint.kind == WELD:
+            steps = [(joint.name, WELD, np.zeros(3))]
         for k, (name, kind, axis) in enumerate(steps):
             last = k == len(steps) - 1
             below = child if last else f"{child} before {k + 1}"
@@ -487,10 +466,10 @@ class _Urdf:
         A ball is a point (3d), a hinge two points on its axis: one equation more than it has, never one less. Any
         other joint leads to a link without mass, which is fixed in the other body (6d).
         """
-        first, other = joint.bodies
+        first, other = joint.first, joint.second
         places = {joint.name: joint.at}
         if joint.kind == REVOLUTE:
-            places[f"{joint.name} axis"] = joint.at + _arm(self.m) * joint.axis
+            places[f"{joint.name} axis"] = joint.at + _arm(self.m) * joint.row[0][1]
         for name, at in places.items():
             ends = (f"{name} A", f"{name} B")
             if joint.kind in (SPHERICAL, REVOLUTE, WELD):

@@ -2,7 +2,8 @@
 
 The store is named by a digest of all kernel sources and of the thresholds, which are compiled in; an entry of it
 by the types of its arguments, the processor and the versions of the compiler. Entries are checked before they are
-used (cache.py).
+used (cache.py). With SARRUS_CHECKED=1 every access to an array is checked (language/checks.py); such code has a
+store of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, TypeVar
 
 from ..cache import Store
 from .arguments import check, find_layout, pack
+from .language.checks import OUT_OF_BOUNDS, WORDS, read_failure
 from .language.kinds import BOOL, FLOAT, INT
 from .language.module import Module
 
@@ -28,6 +30,8 @@ log = logging.getLogger("sarrus")
 
 # whether kernels are compiled at all; as plain Python they are slow, and can be looked into
 COMPILES = os.environ.get("SARRUS_PLAIN_KERNELS", "0") == "0"
+# whether an access out of bounds raises a BoundsError; without this it corrupts memory
+CHECKED = os.environ.get("SARRUS_CHECKED", "0") != "0"
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
@@ -41,7 +45,7 @@ def _digest() -> str:
 
 
 DIGEST = _digest()
-STORE = Store(f"kernels-{DIGEST}")
+STORE = Store(f"kernels-{DIGEST}{'-checked' if CHECKED else ''}")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -135,7 +139,7 @@ class Kernel:
         symbol = "".join(c if c.isalnum() else "_" for c in place)
         kept = STORE.read(place)
         if kept is None:
-            text, found = Module().entry(symbol, self, kinds, layout)
+            text, found = Module(checked=CHECKED).entry(symbol, self, kinds, layout)
             results = "".join(LETTERS[kind] for kind in found)
             kept = results.encode() + b"\n" + compile_kernel(text)
             STORE.write(place, kept)
@@ -169,13 +173,16 @@ def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], An
     """A function of the words of the arguments; engine: what has the code, which lives as long."""
     call = _CALL(address)
     call.engine = engine
-    read = struct.Struct(results.replace("?", "q")).unpack
     truths = [n for n, x in enumerate(results) if x == "?"]
-    room = ctypes.c_char * (8 * len(results))
+    room = ctypes.c_char * (8 * max(len(results), WORDS))
+    read = struct.Struct(results.replace("?", "q")).unpack_from
 
     def run(words: bytes) -> Any:
         out = room()
-        if call(words, out):
+        status = call(words, out)
+        if status == OUT_OF_BOUNDS:
+            raise read_failure(out)
+        if status:
             return WRONG
         found = list(read(out))
         for n in truths:

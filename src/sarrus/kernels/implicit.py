@@ -1,17 +1,36 @@
-"""Steps that solve for the position at their end: ali3 and generalized-alpha.
+"""Steps that solve for the position at their end: ali3, generalized-alpha, energy-momentum.
 
-Both come down to one system for q = q_{n+1} and scaled multipliers mu = scale lam:
+ali3 and generalized-alpha of index 3 come down to one system for q = q_{n+1} and multipliers mu = scale lam:
 
-    M (q - q_hat) + J(q)^T mu = scale Q,     Phi(q) = 0
+    M (q - hat) + J(q)^T mu = scale Q,     Phi(q) = 0
 
-q_hat: what the integration formula knows before the step. Its Newton matrix is K, without the
+hat: what the integration formula knows before the step. Its Newton matrix is K, without the
 derivative of J^T mu; the eps of the form makes it exact multipliers (tiny) or an augmented
-Lagrangian (1/penalty).
+Lagrangian (1/penalty). Generalized-alpha of the stabilised index 2 solves for the velocity too:
+
+    M (v - hat) + J(q)^T mu = scale Q,         J(q) v = 0
+    M (q - base - part v) + J(q)^T eta = 0,    Phi(q) = 0
+
+Energy-momentum steps for quadratic constraints [Gonzalez1999, BetschSteinmann2002], with dq = q_{n+1} - q_n and J
+the Jacobian at the middle, the discrete gradient of a quadratic Phi:
+
+    M (v_{n+1} - v_n) / h = Q - J^T lam,     dq / h = (v_n + v_{n+1}) / 2,     Phi(q_{n+1}) = 0
+
+Without v_{n+1}, and with mu = h^2/2 lam:
+
+    M (dq - h v_n) - h^2/2 Q + J(q_n + dq/2)^T mu = 0,     Phi(q_n + dq) = 0
+
+A step pushes with the Jacobian of the middle, Ja, and holds constraints with that of the end, Jb. Near a
+singular position the two differ by as much as they are, so no symmetric matrix will do:
+
+    [M + rho Jb^T Jb, Ja^T; Jb, -eps] = L D U    in the order of the symmetric one
+
+One Newton loop solves all three (`correct`).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .compiler import block, entry
+from .compiler import block, entry, kernel
 from .forms import (
     add_constraint_rates,
     eval_constraint_rates,
@@ -22,7 +41,14 @@ from .forms import (
     eval_jacobian,
 )
 from .reasons import FULL, NOT_CONVERGED
-from .solve import factorise, solve_gaps
+from .solve import (
+    add_augmentation,
+    assemble_blocks,
+    eliminate_pair,
+    factorise,
+    solve_gaps,
+    solve_pair,
+)
 from .stepping import (
     FACTORISATIONS,
     ITERATIONS,
@@ -44,51 +70,193 @@ LOOSEST = 1e-5
 # corrections (of a link) that end the iteration when they grow again and again: rounding, divided by the
 # distance to a singular position
 LOOSE = 1e-8
+# the same of energy-momentum steps, and corrections that end the iteration at once
+MIDDLE_LOOSE = 1e-9
+MIDDLE_TOLERANCE = 1e-16
+
+
+class Middle(NamedTuple):
+    """The system of an energy-momentum step: the velocity and the Jacobian at its start, its length, memory for
+    the change of position, the Jacobian at the middle and the upper factor.
+    """
+
+    v0: Any
+    J_start: Any
+    h: Any
+    dq: Any
+    J: Any
+    U: Any
+
+
+class Both(NamedTuple):
+    """What the stabilised system of index 2 has more: the velocity, and how the position depends on it."""
+
+    v: Any
+    base: Any
+    part: Any
+
+
+class System(NamedTuple):
+    """A system above: the position, which is solved for, hat and scale, and what only some have, else None.
+
+    hat: of an energy-momentum step the position at its start.
+    """
+
+    q: Any
+    hat: Any
+    scale: Any
+    both: Any
+    middle: Any
+
+
+@kernel
+def start_residual(form, ws, scale):
+    """The parts of a residual that all systems have: forces, and constraints."""
+    for i in range(len(form.Q)):
+        ws.b[form.pos_q[i]] = scale * form.Q[i]
+    for c in range(len(form.phi0)):
+        ws.b[form.pos_c[c]] = -ws.phi[c]
+
+
+@kernel
+def add_correction(form, b, weight, size, x):
+    """Correct x; returns the largest correction so far, of these times a weight."""
+    for i in range(len(x)):
+        y = b[form.pos_q[i]]
+        x[i] += y
+        # written so that nan stays
+        if not abs(y) * weight <= size:
+            size = abs(y) * weight
+    return size
+
+
+@kernel
+def add_multipliers(form, b, mu):
+    """Correct the multipliers."""
+    for c in range(len(mu)):
+        mu[c] += b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
+
+
+@kernel
+def refactorise(form, ws, J, stale, counters):
+    """The factor of K with the Jacobian J, if the one at hand serves no longer."""
+    if stale:
+        for k in range(len(J)):
+            ws.J[k] = J[k]
+        factorise(form, ws.J, ws.L)
+        counters[FACTORISATIONS] += 1
+
+
+@kernel
+def correct_position(form, ws, J, system, stale, mu, counters):
+    """One correction of position and multipliers; returns its size."""
+    q = system.q
+    eval_constraints(form, ws.e, ws.phi)
+    for i in range(len(q)):
+        ws.dq[i] = system.hat[i] - q[i]
+    start_residual(form, ws, system.scale)
+    add_mass_times(form, 1.0, ws.dq, ws.b)
+    subtract_multiplier_force(form, J, mu, ws.b)
+    refactorise(form, ws, J, stale, counters)
+    solve_system(form, ws.J, ws.L, ws.b)
+    add_multipliers(form, ws.b, mu)
+    return add_correction(form, ws.b, 1.0, 0.0, q)
+
+
+@kernel
+def correct_both(form, ws, J, system, stale, mu, counters):
+    """One correction of velocity, multipliers and position; returns its size."""
+    q, v, part = system.q, system.both.v, system.both.part
+    refactorise(form, ws, J, stale, counters)
+    eval_form_rates(form, v, ws.de)
+    eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+    for i in range(len(q)):
+        ws.dq[i] = system.hat[i] - v[i]
+    start_residual(form, ws, system.scale)
+    add_mass_times(form, 1.0, ws.dq, ws.b)
+    subtract_multiplier_force(form, J, mu, ws.b)
+    solve_system(form, ws.J, ws.L, ws.b)
+    add_multipliers(form, ws.b, mu)
+    size = add_correction(form, ws.b, part, 0.0, v)
+    # position: back onto the constraints from where the velocity leads, orthogonal in mass
+    eval_constraints(form, ws.e, ws.phi)
+    for i in range(len(q)):
+        ws.dq[i] = system.both.base[i] + part * v[i] - q[i]
+    start_residual(form, ws, 0.0)
+    add_mass_times(form, 1.0, ws.dq, ws.b)
+    solve_system(form, ws.J, ws.L, ws.b)
+    return add_correction(form, ws.b, 1.0, size, q)
+
+
+@kernel
+def correct_middle(form, ws, J, system, stale, mu, counters):
+    """One correction of an energy-momentum step; returns its size."""
+    middle = system.middle
+    dq = middle.dq
+    eval_constraints(form, ws.e, ws.phi)
+    # J is affine: the mean of both ends is the Jacobian at the middle
+    for k in range(len(J)):
+        middle.J[k] = 0.5 * (middle.J_start[k] + J[k])
+    # M acts on the small difference dq - h v_n
+    for i in range(len(dq)):
+        ws.q[i] = dq[i] - middle.h * middle.v0[i]
+    start_residual(form, ws, system.scale)
+    add_mass_times(form, -1.0, ws.q, ws.b)
+    subtract_multiplier_force(form, middle.J, mu, ws.b)
+    if stale:
+        for k in range(len(J)):
+            ws.J[k] = J[k]
+        factorise_pair(form, middle.J, ws.J, ws.L, middle.U)
+        counters[FACTORISATIONS] += 1
+    if len(form.K_A):
+        add_augmentation(form, ws.J, ws.b)
+    solve_pair(form, ws.L, middle.U, ws.b)
+    add_multipliers(form, ws.b, mu)
+    size = add_correction(form, ws.b, 1.0, 0.0, dq)
+    for i in range(len(dq)):
+        system.q[i] = system.hat[i] + dq[i]
+    return size
 
 
 @block
-def correct_position(form, ws, J, scale, q_hat, tolerance, iterations, q, mu, counters):
-    """Newton on the system above from q, mu; returns whether it converged, and the last correction.
+def correct(form, ws, J, system, tolerance, loose, iterations, mu, counters):
+    """Newton's method on a system above; returns whether it converged, and the last correction.
 
     ws.J, ws.L: Jacobian and factor last used; J, ws.e: at the last but one position.
     """
-    nq = len(q)
-    nc = len(mu)
     before = 1e300
     stale = True
     stalled = 0
     size = 0.0
     for _ in range(iterations):
-        eval_forms(form, q, ws.e)
+        eval_forms(form, system.q, ws.e)
         eval_jacobian(form, ws.e, J)
-        eval_constraints(form, ws.e, ws.phi)
-        for i in range(nq):
-            ws.dq[i] = q_hat[i] - q[i]
-            ws.b[form.pos_q[i]] = scale * form.Q[i]
-        for c in range(nc):
-            ws.b[form.pos_c[c]] = -ws.phi[c]
-        add_mass_times(form, 1.0, ws.dq, ws.b)
-        subtract_multiplier_force(form, J, mu, ws.b)
-        if stale:
-            for k in range(len(J)):
-                ws.J[k] = J[k]
-            factorise(form, ws.J, ws.L)
-            counters[FACTORISATIONS] += 1
-        solve_system(form, ws.J, ws.L, ws.b)
-        size = 0.0
-        for i in range(nq):
-            x = ws.b[form.pos_q[i]]
-            q[i] += x
-            if not abs(x) <= size:
-                size = abs(x)
-        for c in range(nc):
-            mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
+        if system.middle is not None:
+            size = correct_middle(form, ws, J, system, stale, mu, counters)
+        elif system.both is not None:
+            size = correct_both(form, ws, J, system, stale, mu, counters)
+        else:
+            size = correct_position(form, ws, J, system, stale, mu, counters)
         counters[ITERATIONS] += 1
-        ended, converged, stalled, stale = judge_correction(size, before, stalled, tolerance, LOOSE)
+        ended, converged, stalled, stale = judge_correction(size, before, stalled, tolerance, loose)
         if ended:
             return converged, size
         before = size
     return False, size
+
+
+@block
+def factorise_pair(form, Ja, Jb, L, U):
+    """Assemble and factorise; L: the pivots' inverses, then the columns of L; U: the rows of U."""
+    n = len(form.pos_q) + len(form.pos_c)
+    assemble_blocks(form, Jb, 1.0, L)
+    for k in range(n, len(L)):
+        U[k] = L[k]
+    # constraints come after their coordinates: Jb is below the diagonal, Ja^T above
+    for k in range(len(Ja)):
+        L[form.K_J[k]] = Jb[k]
+        U[form.K_J[k]] = Ja[k]
+    eliminate_pair(form, n, L, U)
 
 
 @block
@@ -120,8 +288,9 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
         for i in range(nq):
             q_hat[i] = q0[i] + h * v0[i] + scale * a0[i]
             q[i] = q0[i] + h * v0[i] + 2.0 * scale * a0[i]
-        converged, size = correct_position(
-            form, ws, J, scale, q_hat, tolerance, ENOUGH_ITERATIONS, q, mu, counters
+        system = System(q, q_hat, scale, None, None)
+        converged, size = correct(
+            form, ws, J, system, tolerance, LOOSE, ENOUGH_ITERATIONS, mu, counters
         )
         if not converged and size <= LOOSEST:
             converged = True
@@ -148,67 +317,6 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
             return NOT_CONVERGED, n
         counters[STEPS] += 1
     return FULL, store.shape[0] - 1
-
-
-@block
-def correct_both(form, ws, J, v_hat, v_scale, q_base, q_part, tolerance, v, mu, q, counters):
-    """Newton on the stabilised system of index 2 from v, q, mu; returns whether it converged.
-
-    M (v - v_hat) + J(q)^T mu = v_scale Q,          J(q) v = 0
-    M (q - q_base - q_part v) + J(q)^T eta = 0,     Phi(q) = 0
-    """
-    nq = len(q)
-    nc = len(mu)
-    before = 1e300
-    stale = True
-    stalled = 0
-    for _ in range(MOST_ITERATIONS):
-        eval_forms(form, q, ws.e)
-        eval_jacobian(form, ws.e, J)
-        if stale:
-            for k in range(len(J)):
-                ws.J[k] = J[k]
-            factorise(form, ws.J, ws.L)
-            counters[FACTORISATIONS] += 1
-        # velocity
-        eval_form_rates(form, v, ws.de)
-        eval_constraint_rates(form, ws.e, ws.de, ws.phi)
-        for i in range(nq):
-            ws.dq[i] = v_hat[i] - v[i]
-            ws.b[form.pos_q[i]] = v_scale * form.Q[i]
-        for c in range(nc):
-            ws.b[form.pos_c[c]] = -ws.phi[c]
-        add_mass_times(form, 1.0, ws.dq, ws.b)
-        subtract_multiplier_force(form, J, mu, ws.b)
-        solve_system(form, ws.J, ws.L, ws.b)
-        size = 0.0
-        for i in range(nq):
-            x = ws.b[form.pos_q[i]]
-            v[i] += x
-            if not abs(x) * q_part <= size:
-                size = abs(x) * q_part
-        for c in range(nc):
-            mu[c] += ws.b[form.pos_c[c]] * (1.0 + form.rho[c] * form.eps[c])
-        # position: back onto the constraints from where the velocity leads, orthogonal in mass
-        eval_constraints(form, ws.e, ws.phi)
-        for i in range(nq):
-            ws.dq[i] = q_base[i] + q_part * v[i] - q[i]
-            ws.b[form.pos_q[i]] = 0.0
-        for c in range(nc):
-            ws.b[form.pos_c[c]] = -ws.phi[c]
-        add_mass_times(form, 1.0, ws.dq, ws.b)
-        solve_system(form, ws.J, ws.L, ws.b)
-        for i in range(nq):
-            x = ws.b[form.pos_q[i]]
-            q[i] += x
-            if not abs(x) <= size:
-                size = abs(x)
-        counters[ITERATIONS] += 1
-        ended, converged, stalled, stale = judge_correction(size, before, stalled, tolerance, LOOSE)
-        if ended:
-            return converged
-        before = size
-    return False
 
 
 class Alpha(NamedTuple):
@@ -263,12 +371,14 @@ def advance_generalized_alpha(
                 hat[i] = v_base - scale * past
                 v[i] = v0[i] + h * a0[i]
         if index == 3:
-            converged, _ = correct_position(
-                form, ws, J, scale, hat, tolerance, MOST_ITERATIONS, q, mu, counters
+            position = System(q, hat, scale, None, None)
+            converged, _ = correct(
+                form, ws, J, position, tolerance, LOOSE, MOST_ITERATIONS, mu, counters
             )
         else:
-            converged = correct_both(
-                form, ws, J, hat, scale, base, h * beta / gamma, tolerance, v, mu, q, counters
+            both = System(q, hat, scale, Both(v, base, h * beta / gamma), None)
+            converged, _ = correct(
+                form, ws, J, both, tolerance, LOOSE, MOST_ITERATIONS, mu, counters
             )
         for i in range(nq):
             past = (alpha_m * auxiliary[i] - alpha_f * a0[i]) / (1.0 - alpha_f)
@@ -280,6 +390,47 @@ def advance_generalized_alpha(
             a[i] = (1.0 - alpha_m) / (1.0 - alpha_f) * new + past
             auxiliary[i] = new
         eval_forms(form, q, ws.e)
+        opening = eval_constraints(form, ws.e, ws.phi)
+        reason = check_state(opening, store[n + 1])
+        if reason != FULL:
+            return reason, n
+        if not converged:
+            return NOT_CONVERGED, n
+        counters[STEPS] += 1
+    return FULL, store.shape[0] - 1
+
+
+@entry
+def advance_energy_momentum(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters):
+    """Energy-momentum steps; returns the reason and how many steps.
+
+    store[:, 2]: change of velocity by the step before, over h; mu: kept from chunk to chunk.
+    """
+    nq = len(form.Q)
+    scale = 0.5 * h * h
+    dq = ws.dq
+    if fresh:
+        accelerate(form, ws, None, 0.0, 0.0, 0.0, -1, store[0, 0], store[0, 1], store[0, 2], mu)
+        for c in range(len(mu)):
+            mu[c] *= scale
+        counters[FACTORISATIONS] += 1
+    eval_forms(form, store[0, 0], ws.e)
+    eval_jacobian(form, ws.e, J_start)
+    for n in range(store.shape[0] - 1):
+        q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
+        q, v, a = store[n + 1, 0], store[n + 1, 1], store[n + 1, 2]
+        for i in range(nq):
+            dq[i] = h * v0[i] + scale * a0[i]
+            q[i] = q0[i] + dq[i]
+        system = System(q, q0, scale, None, Middle(v0, J_start, h, dq, J_middle, U))
+        converged, _ = correct(
+            form, ws, J_end, system, MIDDLE_TOLERANCE, MIDDLE_LOOSE, MOST_ITERATIONS, mu, counters
+        )
+        for i in range(nq):
+            v[i] = 2.0 * dq[i] / h - v0[i]
+            a[i] = (v[i] - v0[i]) / h
+        eval_forms(form, q, ws.e)
+        eval_jacobian(form, ws.e, J_start)
         opening = eval_constraints(form, ws.e, ws.phi)
         reason = check_state(opening, store[n + 1])
         if reason != FULL:

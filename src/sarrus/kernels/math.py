@@ -1,4 +1,4 @@
-"""Logarithm, exponential, sine, cosine and arc tangent: one text for every target.
+"""Logarithm, exponential, sine, cosine, tangents and arc tangent: one text for every target.
 
 The translator writes these for `np.log`, `np.exp`, `np.sin`, `np.cos` and `np.arctan2`, for numbers and for SIMD
 lanes alike, so that the same kernel gives the same bits on the host, in lanes and on a GPU, whatever the system's
@@ -33,6 +33,9 @@ ARTANH = 1.0 / np.arange(1.0, 26.0, 2.0)
 FACTORIAL = np.cumprod(np.append(1.0, 1.0 / np.arange(1.0, 18.0)))
 SINE = FACTORIAL[1::2] * np.array([1.0, -1.0] * 5)[:9]
 COSINE = FACTORIAL[0::2] * np.array([1.0, -1.0] * 5)[:9]
+TANH = np.array([1.0, -1.0 / 3.0, 2.0 / 15.0, -17.0 / 315.0, 62.0 / 2835.0, -1382.0 / 155925.0])
+# below this the next term of that series is below rounding
+TANH_NEAR = 0.05
 ATAN = np.array([1.0, -1.0] * 12)[:23] / np.arange(1.0, 46.0, 2.0)
 
 
@@ -98,6 +101,21 @@ def sin(x):
 def cos(x):
     """Cosine."""
     return sine_from(x, 1.0)
+
+
+@kernel
+def tan(x):
+    """Tangent."""
+    return sine_from(x, 0.0) / sine_from(x, 1.0)
+
+
+@kernel
+def tanh(x):
+    """Hyperbolic tangent: (1 - e) / (1 + e) with e = exp(-2 |x|), and about zero its series."""
+    size = abs(x)
+    e = exp(-2.0 * size)
+    far = choose(x < 0.0, e - 1.0, 1.0 - e) / (1.0 + e)
+    return choose(size < TANH_NEAR, x * horner(TANH, x * x), far)
 
 
 @kernel

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from ..arrays import Floats, Ints, plain_sum
 from .arguments import find_layout, kind_of_argument, pack
-from .compiler import COMPILES, LETTERS, STORE, WRONG, Kernel, make_caller
+from .compiler import CHECKED, COMPILES, LETTERS, STORE, WRONG, Kernel, make_caller
 from .language.kinds import INT, Rank, Record
 from .language.module import Module
 from .layout import Form, Pieces, Workspace
@@ -180,7 +180,7 @@ def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> 
     if kept is None:
         if not compiles or _ends():
             return None
-        text, found = Module(unrolls=True).entry(symbol, kernel, kinds, layout)
+        text, found = Module(unrolls=True, checked=CHECKED).entry(symbol, kernel, kinds, layout)
         if _ends():
             return None
         kept = "".join(LETTERS[x] for x in found).encode() + b"\n" + compile_kernel(text, PASSES)

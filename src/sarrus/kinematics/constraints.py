@@ -85,6 +85,29 @@ class Constraints:
         pairs = np.bincount(f.bl_eq, 2.0 * f.bl_c * d[f.bl_a] * d[f.bl_b], self.total)
         return np.asarray(squares + pairs)[self.kept]
 
+    @cached_property
+    def _products(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Which equations the squares and the pairs of forms belong to, with their coefficients."""
+        f = self.form
+        out = []
+        for eq, c in ((f.sq_eq, f.sq_c), (f.bl_eq, f.bl_c)):
+            shape = (self.total, len(eq))
+            out.append(sparse.csr_array((c, (eq, np.arange(len(eq)))), shape=shape)[self.kept])
+        return out[0], out[1]
+
+    def bend_pairs(self, X: Floats, Y: Floats) -> Floats:
+        """B(x, y) of all columns x of X with all columns y of Y: shape (equations, columns of X * of Y)."""
+        f, (squares, pairs) = self.form, self._products
+        dX, dY = self._D @ X, self._D @ Y
+
+        def outer(a: Ints, b: Ints) -> Floats:
+            return (dX[a][:, :, None] * dY[b][:, None, :]).reshape(len(a), X.shape[1] * Y.shape[1])
+
+        out = squares @ outer(f.sq_form, f.sq_form)
+        if len(f.bl_eq):
+            out = out + pairs @ (outer(f.bl_a, f.bl_b) + outer(f.bl_b, f.bl_a))
+        return np.asarray(out)
+
     def curvature(self, lam: Floats, N: Floats) -> Floats:
         """N^T (sum of lam_k Phi_k'') N; lam: a number for each equation kept."""
         f, d = self.form, self._D @ N

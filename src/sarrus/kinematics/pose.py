@@ -7,6 +7,7 @@ zero; nothing that has inertia or is held by a joint depends on it. Turn vectors
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -350,7 +351,8 @@ def _collect(bodies: BodyRows, per_vector: Floats) -> Floats:
     ones = np.ones(len(bodies.owner))
     where = (bodies.owner, np.arange(len(bodies.owner)))
     sums = sparse.csr_array((ones, where), shape=(len(bodies.names), len(bodies.owner)))
-    flat = np.moveaxis(per_vector, 1, 0).reshape(len(bodies.owner), -1)
+    # bodies may have no vectors at all
+    flat = np.moveaxis(per_vector, 1, 0).reshape(len(bodies.owner), n * math.prod(shape))
     return np.moveaxis((sums @ flat).reshape(len(bodies.names), n, *shape), 0, 1)
 
 

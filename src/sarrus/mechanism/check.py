@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from ..arrays import Ints
+from ..arrays import Floats, Ints
+from ..thresholds import ROUNDED_AXIS, SAME_FEATURE
 from .elements import (
     Element,
     Known,
@@ -28,6 +30,9 @@ from .mechanism import STRUCTURE, Mechanism
 from .motion import Table, make_pieces
 from .part_arrays import PartArrays, known_parts, read_parts
 from .quick_checks import parts_to_check
+
+# joints up to which the axes of bodies are compared
+MOST_COMPARED = 2000
 
 # times of a run at which a driven length is looked at
 SAMPLES = 4097
@@ -141,7 +146,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     joined = _first_joined(mechanism)
     for n in np.flatnonzero(joined).tolist():
         free.setdefault(int(joined[n]), []).append(mechanism.bodies[n - 1].name)
-    remarks = [*mechanism.told, *_overshooting(mechanism)]
+    remarks = [*mechanism.told, *_overshooting(mechanism), *_almost_parallel(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
         if len(group) == 1:
@@ -170,6 +175,31 @@ def _first_joined(m: Mechanism) -> Ints:
         first = first[first]
         if (first == before).all():
             return first
+
+
+def _almost_parallel(m: Mechanism) -> Iterator[str]:
+    """The two axes of a body that are taken as parallel and are not, beyond rounding; the worst of all bodies."""
+    if m.dimension == 2 or len(m.joints) > MOST_COMPARED:
+        return
+    axes: dict[str, list[tuple[str, Floats]]] = {}
+    for joint in m.joints:
+        for end in joint.ends:
+            given = joint.axis if end.axis is None else end.axis
+            if given is not None and end.body != m.GROUND:
+                axis = np.asarray(given, dtype=float) / np.linalg.norm(given)
+                axes.setdefault(end.body, []).append((joint.name, axis))
+    worst, sentence = ROUNDED_AXIS, ""
+    for body, held in axes.items():
+        for (one, a), (other, b) in combinations(held, 2):
+            apart = float(min(np.linalg.norm(a - b), np.linalg.norm(a + b)))
+            if worst < apart <= SAME_FEATURE:
+                worst = apart
+                sentence = (
+                    f"body '{body}': the axes of '{one}' and '{other}' are {apart:.1e} rad apart and are taken as "
+                    "parallel, which they are to 12 digits"
+                )
+    if sentence:
+        yield sentence
 
 
 def _overshooting(m: Mechanism) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..names import describe_known
-from .elements import MechanismError
+from .elements import MechanismError, load_units
 
 # rows of a drive; a spline through more is slow to evaluate and no help
 MOST_ROWS = 100_000
@@ -66,8 +66,7 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
 
 def _column(path: Path, heads: list[str], rows: list[list[str]], which: str | int) -> Floats:
     """A column in SI, by its name or number."""
-    from .files import units
-
+    units = load_units()
     found = [_HEAD.fullmatch(head) for head in heads]
     names = ["" if head is None else str(head[1]) for head in found]
     if isinstance(which, str):

@@ -300,6 +300,13 @@ def as_vector(values: Any, what: str, kind: str = "") -> Floats:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
+def load_units() -> Any:
+    """The module that reads units; its package builds mechanisms, and so it cannot be loaded before this one."""
+    from .files import units
+
+    return units
+
+
 def _has_text(values: Any) -> bool:
     """Whether numbers are given as text, such as "[10, 20] mm" or ["10 mm", 0]."""
     if isinstance(values, list | tuple):
@@ -309,8 +316,7 @@ def _has_text(values: Any) -> bool:
 
 def _with_units(values: Any, what: str, kind: str) -> Any:
     """Numbers in SI, from text with units as in model files."""
-    from .files import units
-
+    units = load_units()
     try:
         if isinstance(values, str) and not values.lstrip().startswith("["):
             return units.in_si(values, getattr(units, kind))

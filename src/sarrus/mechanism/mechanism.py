@@ -39,6 +39,7 @@ from .forces import LOADS, LoadCalls
 from .joint_kinds import Along, JointCalls, JointKind
 from .joints import End, Joint
 from .part_arrays import PartArrays
+from .snapping import snap_places
 
 # the lists of a mechanism, and what a file calls them, in the order of a file
 STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
@@ -264,8 +265,6 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         """The part that was just added, moved onto its rods if it was typed with few digits."""
         if not self._now().typed:
             return part
-        from .snapping import snap_places
-
         before = [list(getattr(self, name)) for name in PARTS]
         try:
             snap_places(self, {part.name} if block == "joints" else set())

@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Floats
 from ..tape import UNUSABLE, Number, Scalar, UntracedError, is_usable, sine
 from ..thresholds import LARGEST_NUMBER
+from .csv_table import read_table
 from .elements import MechanismError
 
 
@@ -88,8 +89,6 @@ class Table:
             A drive follows its table exactly, and accelerations are second differences: noise of 0.1 mm in
             values 1 ms apart is an acceleration of 100 m/s^2.
         """
-        from .csv_table import read_table
-
         return cls(*read_table(Path(path), time, value, noise))
 
 

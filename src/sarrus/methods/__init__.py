@@ -23,7 +23,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "radau",
-            "Radau IIA of order 5, implicit, for stiff forces",
+            "Radau IIA of order 5 or 9, implicit, for stiff forces",
             "tolerance",
             radau.run,
             radau.OPTIONS,

@@ -29,6 +29,7 @@ from .method import Run, Start, warm_up
 from .outcome import Outcome
 from .radau import Radau
 from .series import Series
+from .series import run as series_alone
 from .time_loop import Steps, Stopwatch, run_steps
 
 # stiffness limits a step (STIFF) if the fastest part is dead: so many decay times were passed with such steps,
@@ -54,10 +55,9 @@ def run(problem: Run) -> Outcome:
         outcome = radau.run(problem)
         why = "method 'radau' from the start: series cannot use a user force"
         return replace(outcome, method="radau", notes=[why, *outcome.notes])
-    series = Series(problem)
     if not is_damped(model.loads) or problem.stop is not None:
-        return replace(run_steps(problem, series), method="series")
-
+        return replace(series_alone(problem), method="series")
+    series = Series(problem)
     move = _Move(problem, series)
     outcome = run_steps(problem, series, move)
     # the first trial of radau may have to wait for its kernels; that is no part of the solve

@@ -18,6 +18,7 @@ from ..kernels.layout import Form, Pieces, make_room, make_workspace, pack
 from ..kernels.loads import Loads, make_loads
 from ..kernels.null_space import find_basis
 from ..kernels.radau_newton import Freedoms, Side, Stages, Tangent, make_rule
+from ..kernels.radau_stages import MOST_CORRECTIONS
 from ..kernels.simd import WIDTH, fill_lanes
 from ..model import Model
 from ..model.order import make_factor
@@ -99,7 +100,7 @@ class Radau:
         self._control[kernels.SWITCHED] = -np.inf
         self._moved = self._lost = 0.0
         self.sampling = sample_projected(
-            corrections=kernels.MOST_CORRECTIONS,
+            corrections=MOST_CORRECTIONS,
             near=SINGULAR_ACCELERATION,
             damped=True,
             limit=self._goal.local,

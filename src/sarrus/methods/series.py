@@ -19,6 +19,7 @@ out is far less than the motions are apart there,
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import own, reasons
 from ..kernels import series as kernels
+from ..kernels.compiler import COMPILES
 from ..kernels.layout import Pieces, make_workspace
 from ..kernels.loads import is_damped, keeps_energy, make_loads
 from ..kernels.rules import (
@@ -52,9 +54,9 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
-from .digits import MoreDigits, Stretch
-from .method import Run, Start
-from .outcome import Law, Outcome
+from .digits import MoreDigits, Stretch, wants_digits
+from .method import Run, Start, warm_up
+from .outcome import TIMINGS, Law, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
@@ -244,6 +246,8 @@ def _join(a: Pieces, b: Pieces) -> Pieces:
 
 # runs that end within this share of their duration did not leave their start
 START = 1e-6
+# the tolerance at which a run is repeated that ended near a singular configuration: steps there have more digits
+EXTENDED = 1e-12
 
 
 def _make_room(
@@ -266,8 +270,27 @@ def _make_room(
 
 
 def run(problem: Run) -> Outcome:
-    """Simulate with series alone."""
-    return run_steps(problem, Series(problem))
+    """Simulate with series alone; again in extended precision where doubles end near a singular configuration."""
+    outcome = run_steps(problem, Series(problem))
+    watch = outcome.watch
+    # one that did not leave its start has no motion to follow
+    if watch is None or watch.until <= START * problem.duration:
+        return outcome
+    failed = outcome.status == status.Status.NOT_CONVERGED
+    if not (failed and COMPILES) or wants_digits(problem.setting):
+        return outcome
+    seconds = warm_up("series", run, problem.model.loaded, {}, tight=True)
+    finer = replace(problem, setting=EXTENDED)
+    again = run_steps(finer, Series(finer))
+    if not again.status.success:
+        return outcome
+    note = (
+        f"in double precision the run at tolerance {problem.setting:g} ended at t = {watch.until:.6g} s, near a "
+        f"singular configuration; it was repeated at {EXTENDED:g}, in extended precision there"
+    )
+    timings = {name: outcome.timings[name] + again.timings[name] for name in TIMINGS}
+    timings["compile"] = seconds
+    return replace(again, notes=[note, *again.notes], timings=timings)
 
 
 class Series:

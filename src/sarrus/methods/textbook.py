@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import energy_momentum, implicit, null_space, stepping
+from ..kernels import implicit, null_space, stepping
 from ..kernels.layout import make_workspace
 from ..kernels.loads import make_loads
 from .fixed_step import SOFT_REFINEMENTS, as_penalty, divide, run_fixed, soften
@@ -260,7 +260,7 @@ def run_energy_momentum(problem: Run) -> Outcome:
     _, h = divide(problem)
 
     def advance(store: Floats, fresh: bool, counters: np.ndarray) -> tuple[int, int]:
-        return energy_momentum.advance(
+        return implicit.advance_energy_momentum(
             form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters
         )
 

@@ -8,6 +8,7 @@ of the smallest pivot at the middles of the steps. All of these are candidates; 
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
@@ -59,8 +60,17 @@ class Piece:
 
     def velocity(self, t: float) -> Floats:
         """Their rates."""
-        rates = self.coefficients[1:] * np.arange(1.0, len(self.coefficients))[:, None]
-        return np.asarray(np.polynomial.polynomial.polyval(t - self.start, rates))
+        return self.derivative(t, 1)
+
+    def derivative(self, t: float, order: int) -> Floats:
+        """A derivative of the coordinates by time; order 0: themselves."""
+        terms = np.polynomial.polynomial.polyder(self.coefficients, order)
+        return np.asarray(np.polynomial.polynomial.polyval(t - self.start, terms))
+
+    def powers_about(self, t: float) -> Floats:
+        """Coefficients of powers of the time since t."""
+        orders = range(len(self.coefficients))
+        return np.array([self.derivative(t, k) / math.factorial(k) for k in orders])
 
     @property
     def last_term(self) -> float:

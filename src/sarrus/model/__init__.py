@@ -3,7 +3,9 @@
 The names here are loaded when they are used: `structure` works without SciPy and the compiler.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import load_on_use
 
 if TYPE_CHECKING:
     from .build import make_model
@@ -11,15 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "make_model"]
 
-
-def __getattr__(name: str) -> Any:
-    """Load what a name needs."""
-    if name == "Model":
-        from .model import Model
-
-        return Model
-    if name == "make_model":
-        from .build import make_model
-
-        return make_model
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__ = load_on_use(__name__, {"Model": "model", "make_model": "build"})

@@ -119,8 +119,8 @@ class Problem:
     (t, then x y z vx vy vz of the observed point, angle and rate, energy, and violations by level).
     branch: how to tell from columns that the motion is another one; None where they cannot tell.
     angle: what the columns angle and rate are; small: the equilibrium and the small motions about it.
-    options: values of the options it was made with (`options.py` declares them). save: writes a problem of
-    one's own as a folder from which another process can load it; None for those that have a name everywhere.
+    options: values of the options it was made with (an `Option` next to its builder declares each). save: writes
+    a user's problem as a folder from which another process can load it; None for those with a name everywhere.
     """
 
     id: str

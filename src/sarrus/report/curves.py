@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,10 +26,15 @@ from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
 
+if TYPE_CHECKING:
+    from ..verdict.reactions import UnboundedReaction
+
 # numbers that a page carries, outputs at least, and quantities at most
 MOST_NUMBERS, LEAST_OUTPUTS, MOST_COLUMNS = 250_000, 200, 1250
 # curves of one panel
 MOST_CURVES = 6
+# of a joint whose reaction is unbounded, forces beyond so many times its median are not drawn
+DRAWN_MEDIANS = 10.0
 # beyond so many columns of the joint equations reactions take seconds
 MOST_EQUATIONS = 600
 KEPT = ("position", "velocity")
@@ -102,7 +107,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         figures,
         tuple(notes),
         _model_text(result),
-        _tiles(result, columns),
+        _tiles(result, columns, forces.unbounded),
     )
 
 
@@ -152,17 +157,22 @@ def _chosen_outputs(result: Result, columns: int) -> Ints:
     )
 
 
+# what is unbounded, by the name of its joint or drive
+Unbounded = dict[str, "tuple[UnboundedReaction, ...]"]
+
+
 @dataclass
 class Exerted:
-    """Reactions of all joints: their columns, the labels of each joint, and those that are shared."""
+    """Reactions of all joints: their columns, the labels of each joint, those that are shared, and unbounded."""
 
     columns: Columns = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
     shared: list[str] = field(default_factory=list)
+    unbounded: Unbounded = field(default_factory=dict)
 
 
 def _reactions(result: Result, notes: list[str]) -> Exerted:
-    """What the joints exert; the notes say why if it cannot be computed."""
+    """What the joints exert; the notes say why if it cannot be computed, and what is unbounded."""
     equations, out = result.joint_equations, Exerted()
     if not len(result.times):
         return out
@@ -174,16 +184,30 @@ def _reactions(result: Result, notes: list[str]) -> Exerted:
     except (MechanismError, ValueError) as error:
         notes.append(f"No reactions: {error}.")
         return out
+    unbounded = {drive: found.of(drive).unbounded for drive in equations.drives}
     for joint in equations.joints:
         named = labelled_reactions(found, joint)
         out.labels[joint] = list(named)
         for label, reaction in named.items():
             own = reaction_columns(label, reaction)
             flag = own.pop(f"{label}.shared [1]")
-            out.columns |= own | {f"{label}.F [N]": reaction.sizes}
+            unbounded[label] = reaction.unbounded
+            sizes = _clipped(reaction.sizes) if reaction.unbounded else reaction.sizes
+            out.columns |= own | {f"{label}.F [N]": sizes}
             if flag.mean() > 0.5:
                 out.shared.append(label)
+    out.unbounded = {name: where for name, where in unbounded.items() if where}
+    for name, where in out.unbounded.items():
+        growth = "; ".join(str(u) for u in where[:3]) + ("; and more" if where[3:] else "")
+        notes.append(f"Reaction at {name}: {growth}. Its largest values are left out.")
     return out
+
+
+def _clipped(sizes: Floats) -> Floats:
+    """Without the values next to where they are unbounded: they depend on the outputs only."""
+    known = sizes[np.isfinite(sizes)]
+    most = DRAWN_MEDIANS * float(np.median(known)) if len(known) else 0.0
+    return np.where(sizes <= most, sizes, np.nan)
 
 
 def _figures(result: Result, columns: Columns, exerted: Exerted) -> Iterable[Figure]:
@@ -234,20 +258,27 @@ def _largest(names: Iterable[str], columns: Columns) -> list[str]:
     return [name for name in known if name in kept]
 
 
-def _tiles(result: Result, columns: Columns) -> list[tuple[str, str]]:
-    """What drives and springs reach, and the largest reaction and speed: number, and what it is."""
+def _tiles(result: Result, columns: Columns, unbounded: Unbounded) -> list[tuple[str, str]]:
+    """What drives and springs reach, and the largest bounded reaction and speed: number, and what it is."""
     tiles = []
     for name in result.exerting:
         for column in result.readings(name):
             if not column.endswith(" [m]"):
                 quantity, unit = split_unit(column)
-                tiles.append((_range(columns[column], unit), quantity.replace(".", ": ", 1)))
+                value = "unbounded" if name in unbounded else _range(columns[column], unit)
+                tiles.append((value, quantity.replace(".", ": ", 1)))
+    drives = result.joint_equations.drives
+    joints = [name for name in unbounded if name not in drives]
+    if joints:
+        first = min(u.time for name in joints for u in unbounded[name])
+        where = ", ".join(joints[:4]) + (" and others" if joints[4:] else "")
+        tiles.append(("unbounded", f"reactions at {where}; first at t = {first:.4g} s"))
     for end, what in ((".F [N]", "largest reaction, at"), (".speed [m/s]", "largest speed, of")):
-        names = [name for name in columns if name.endswith(end)]
+        names = [n for n in columns if n.endswith(end) and n.removesuffix(end) not in joints]
         if names:
             top = max(names, key=lambda name: float(np.nanmax(columns[name], initial=0.0)))
-            value = float(np.nanmax(columns[top], initial=0.0))
-            tiles.append((f"{value:.3g} {split_unit(top)[1]}", f"{what} {top.removesuffix(end)}"))
+            largest = float(np.nanmax(columns[top], initial=0.0))
+            tiles.append((f"{largest:.3g} {split_unit(top)[1]}", f"{what} {top.removesuffix(end)}"))
     return tiles[:6]
 
 

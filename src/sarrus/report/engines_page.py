@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ..arrays import plain_sum
 from ..disk import write_file
+from ..engines import known_engines
 from ..outputs import new_outputs
 from ..runs.benchmark import Record, classes
 from ..scene.player import pack
@@ -287,8 +288,6 @@ def _all_classes(record: Record) -> list[str]:
 
 
 def _versions(records: Iterable[Record]) -> list[str]:
-    from ..engines import known_engines
-
     found = dict.fromkeys(
         f"{known_engines()[r['method']].title} {r['versions'][known_engines()[r['method']].package]}"
         for r in records

@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..scene.player import asset, inline_json, make_policy
 from .plots import Plot
 
@@ -28,8 +29,6 @@ def render(
 ) -> str:
     """The whole file; body: sections, already escaped; script: what this page does besides."""
     from plotly.offline import get_plotlyjs
-
-    from .. import __version__
 
     scripts = [get_plotlyjs(), asset("player.js"), _own("plots.js"), _own("page.js")]
     scripts += [script] if script else []

@@ -16,6 +16,7 @@ from ..mechanism import MechanismError
 from ..progress import part
 from ..runs.folder import RunFolder, RunFolderError, load_run
 from ..scene import CROSSING, NEAR, Camera
+from ..scene.branch_ghosts import draw_ghosts
 from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, scene_payload
 from ..storage import SavedResultError
@@ -328,6 +329,7 @@ def _rank_cards(run: RunFolder, label: str, single: bool) -> list[str]:
     else:
         crossings = _marks(run, CROSSING, "crossing") + _marks(run, NEAR, "near-singular moment")
         crossings = crossings or "<h3>Crossings</h3><p>None was met.</p>"
+        crossings += _branches(run)
     return [verdict, crossings] if single else [_head(label, single) + verdict + crossings]
 
 
@@ -348,6 +350,15 @@ def _marks(run: RunFolder, word: str, what: str) -> str:
         more = len(marks) - MOST_SHOWN
         html += f'<details><summary>{more} more</summary><ul class="plain crossings">{rest}</ul></details>'
     return html
+
+
+def _branches(run: RunFolder) -> str:
+    """The branches at the first crossing, with small moving pictures; nothing where there is none."""
+    if not run.record["verdict"]["crossings"]:
+        return ""
+    found = run.result.crossings[0].branches
+    words = escape(" ".join(found.sentences))
+    return f"<h3>Branches at the first crossing</h3><p>{words}</p>{draw_ghosts(found, run.scene.sketch)}"
 
 
 def _counters(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..outputs import is_finished, write_output
 from .folder import RunFolderError
+from .record import Cell, RecordError, read_record
 
 Record = dict[str, Any]
 
@@ -24,8 +25,6 @@ def load_benchmark(folder: Path) -> tuple[list[Record], list[tuple[str, str]]]:
 
     Raises RunFolderError if there is no valid record.
     """
-    from .record import Cell, RecordError, read_record
-
     records, bad = [], []
     for path in sorted(filter(is_finished, (folder / CELLS).rglob("*.json"))):
         try:

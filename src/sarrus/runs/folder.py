@@ -32,6 +32,7 @@ from ..scene import Scene, load_scene, scene_arrays
 from ..storage import SavedResultError, load_arrays
 from .columns import LEVELS, Columns, Figure, Panel, quality, unit_of
 from .provenance import describe_origin
+from .record import RecordError, read_run
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.h5"
@@ -193,8 +194,6 @@ def find_runs(folder: Path) -> list[Path]:
 
 def _load_record(path: Path) -> dict[str, Any]:
     # pydantic, which writers do without
-    from .record import RecordError, read_run
-
     try:
         return read_run(path)
     except FileNotFoundError:

@@ -9,20 +9,26 @@ The curvature of the constraints belongs to the stiffness: without it a pendulum
 constant, would have none. Multipliers of dependent equations are not unique, but what they leave open
 has no curvature along Z, unless the position is singular; that is found out and said.
 
-The search for an equilibrium is a trust-region method on the potential energy: Newton's step in the
-freedoms, shortened where the model of the energy is not good, along a direction of negative curvature
-where the position is not stable, and back onto the constraints after each step [ConnGouldToint2000].
+The search for an equilibrium is a trust-region method on the potential energy: Newton's step in the degrees of
+freedom, shortened where the model of the energy is not good, along a direction of negative curvature
+where the configuration is not stable, and back onto the constraints after each step [ConnGouldToint2000].
+
+Where a stiffness vanishes, a higher order of the energy decides: its slope along the direction without stiffness,
+all others relaxed, at ever smaller displacements. Where it falls, the search goes on from there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from .. import kernels
+from .. import model as model_package
 from ..arrays import Floats, plain_sum
 from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
@@ -35,14 +41,16 @@ from ..thresholds import (
     BENT,
     CLOSED_STATICS,
     DEPENDENT_VALUE,
+    FLAT_DIFFERENCE,
     INDIFFERENT,
+    LEAST_FORCE,
+    SAME_REST,
 )
 
 if TYPE_CHECKING:
     from ..model import Model
 
-T = TypeVar("T")
-
+STABLE, UNSTABLE, INDIFFERENT_KIND = "stable", "unstable", "indifferent"
 # steps back onto the constraints
 CLOSING = 30
 
@@ -52,10 +60,8 @@ def make_system(mechanism: Mechanism) -> System:
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
-    # numba and SciPy load slowly: only who asks pays for them
-    from ..model import make_model
-
-    model = make_model(mechanism)
+    # the compiler and SciPy load slowly: only mechanisms that can be simulated pay for them
+    model = model_package.make_model(mechanism)
     for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
         places = np.array([model.origins[model.points[name]] for name in force.points])
         call.check(places.reshape(call.shape), np.zeros(call.shape))
@@ -70,13 +76,11 @@ class System:
     """The quadratic form of a model and its loads at rest."""
 
     def __init__(self, model: Model) -> None:
-        from ..kernels.loads import make_loads
-
         self.model = model
         self.form = model.form
         nq = model.coordinates
         self.M = model.mass_matrix().toarray()
-        self.acting = make_loads(model.loads, 0) if len(model.loads.f0) else None
+        self.acting = kernels.loads.make_loads(model.loads, 0) if len(model.loads.f0) else None
         if self.acting is not None:
             F = (self.acting.F_val, self.acting.F_col, self.acting.F_start)
             shape = (len(self.acting.f0), nq)
@@ -84,16 +88,31 @@ class System:
         self.constraints = Constraints(self.form)
         # driven joints stay where they start
         self.start = self.constraints.phi(np.zeros(nq))
+        # stiffness of user forces is a difference
+        self.flat = FLAT_DIFFERENCE if model.user_calls else INDIFFERENT
+
+    @cached_property
+    def scale(self) -> float:
+        """The largest force at the start and at some configurations near it: at a rest all of them may vanish."""
+        rng = np.random.default_rng(7)
+        Z = self.state(np.zeros(self.model.coordinates)).freedom_basis
+        sizes = [float(np.linalg.norm(self.form.Q))]
+        for _ in range(SAMPLES):
+            u = rng.normal(size=Z.shape[1])
+            try:
+                sizes.append(float(np.linalg.norm(self.loads(FIRST * Z @ u)[0])))
+            except MechanismError:
+                # a spring has no length there
+                continue
+        return max(sizes)
 
     def loads(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """Q, dQ/dq and dQ/dv at rest."""
         form, nq, loads = self.form, self.model.coordinates, self.acting
         if loads is None:
             return form.Q.copy(), np.zeros((nq, nq)), np.zeros((nq, nq))
-        from ..kernels.loads import eval_static_loads
-
         Q, A, B = np.zeros(nq), np.zeros(len(loads.G_row)), np.zeros(len(loads.G_row))
-        eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
+        kernels.loads.eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
         if not (np.isfinite(Q).all() and np.isfinite(A).all()):
             failed = next((call.failure for call in self.model.user_calls if call.failure), "")
             raise MechanismError(
@@ -162,7 +181,10 @@ class State:
     def residual(self) -> float:
         """Force along the freedoms, as a share of all forces."""
         size = float(np.linalg.norm(self.gradient))
-        return size / self.force_scale if self.force_scale > 0 else 0.0
+        # where forces cancel, even within one user force, those a link away count
+        away = max(self.system.scale, float(np.abs(self.Q_q).max(initial=0.0)))
+        scale = max(self.force_scale, LEAST_FORCE * away)
+        return size / scale if scale > 0 else 0.0
 
     @cached_property
     def stiffness(self) -> Floats:
@@ -175,12 +197,23 @@ class State:
         """Stiffness below this is none: rounding of the parts that it is the sum of."""
         parts = [np.abs(self.Q_q).max(initial=0.0)]
         parts += [np.abs(self.lam).max(initial=0.0), np.abs(self.Q).max(initial=0.0)]
-        return INDIFFERENT * float(max(parts))
+        return max(INDIFFERENT * float(max(parts)), self.system.flat * self.system.scale)
 
     @cached_property
+    def principal_matrix(self) -> Floats:
+        """The symmetric part of the stiffness."""
+        return np.asarray(0.5 * (self.stiffness + self.stiffness.T))
+
+    @cached_property
+    def principal(self) -> tuple[Floats, Floats]:
+        """Its eigenvalues, the smallest first, and eigenvectors."""
+        values, vectors = np.linalg.eigh(self.principal_matrix)
+        return values, vectors
+
+    @property
     def stiffness_values(self) -> Floats:
-        """Eigenvalues of the symmetric part."""
-        return np.asarray(np.linalg.eigvalsh(0.5 * (self.stiffness + self.stiffness.T)))
+        """Its eigenvalues."""
+        return self.principal[0]
 
     @cached_property
     def singular(self) -> bool:
@@ -191,9 +224,19 @@ class State:
         return bool(max(bent, default=0.0) > BENT)
 
 
+# configurations at which forces are sampled
+SAMPLES = 4
 # steps of the search, and their lengths: at first, at most, and where it gives up
 ITERATIONS = 1000
 FIRST, LONGEST, SHORTEST = 0.1, 0.5, 1e-14
+# displacements at which the energy's slope decides where there is no stiffness, in typical links, largest first;
+# steps that relax the other degrees of freedom; combinations of directions without stiffness that are tried
+DISPLACEMENTS = tuple(0.1 * 0.5**k for k in range(6))
+RELAXING, COMBINATIONS = 12, 6
+# between the starts of a list of equilibria, in typical links
+APART = 0.1
+# saddles that a search leaves
+MOST_SADDLES = 20
 # further from its start than this, in typical links, a mechanism falls without end
 FAR = 100.0
 
@@ -202,9 +245,10 @@ FAR = 100.0
 class Equilibrium:
     """Where a mechanism can rest, or why it was not found.
 
-    found: whether forces balance at this position; stable: whether every small displacement costs
-    energy; message: one sentence; residual: force along the freedoms as a share of all forces;
-    iterations: steps of the search.
+    found: whether forces balance in this configuration; stable: whether every small displacement costs
+    energy; kind: "stable", "unstable" or "indifferent", "" if none was found; order: of the energy that decides,
+    2 where the stiffness does, 0 if none up to a tenth of a link does; message: one sentence; residual: force
+    along the degrees of freedom as a share of all forces; iterations: steps of the search.
     """
 
     mechanism: str
@@ -215,6 +259,8 @@ class Equilibrium:
     iterations: int
     points: dict[str, Floats] = field(repr=False)
     coordinates: Floats = field(repr=False)
+    kind: str = ""
+    order: int = 2
 
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.mechanism}': {self.message}>"
@@ -227,45 +273,218 @@ class Equilibrium:
 def equilibrium(mechanism: Mechanism) -> Equilibrium:
     """Find the stable equilibrium that a mechanism falls into from its start position, at rest.
 
-    Driven joints are held where they are at the start. Where none is found, `found` is False and the
-    message says why: nothing holds the mechanism, or the loops cannot be followed.
+    Driven joints are held where they are at the start. An unstable equilibrium is left along the direction in
+    which the energy falls. Where none is found, `found` is False and the message says why: nothing holds the
+    mechanism, or the loops cannot be followed.
     """
     system = make_system(mechanism)
-    q, message, found, steps = _search(system)
+    start = np.zeros(system.model.coordinates)
+    return _make(system, *_search(system, start))
+
+
+def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, ...]:
+    """List the equilibria near the start position, stable and unstable ones, the nearest first.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Driven joints are held where they are at the start.
+    reach : float
+        How far searches start from the start position, in typical links.
+
+    Returns
+    -------
+    tuple of Equilibrium
+        Searches start at the start position, and displaced from it along each degree of freedom, both ways; each
+        leads down to a stable equilibrium, and by Newton's steps to the next one of any kind. Equilibria that none
+        of these leads to are missed. ``kind`` tells stable from unstable ones.
+
+    Raises
+    ------
+    MechanismError
+        If the mechanism cannot be simulated.
+    """
+    system = make_system(mechanism)
+    found: list[Equilibrium] = []
+    for q in _starts(system, reach):
+        ways = [_search(system, q)]
+        still = _find_still(system, q)
+        if still is not None:
+            ways.append((still, "at rest", True, 0))
+        for way in ways:
+            one = _make(system, *way)
+            if one.found and not any(_are_same(one, other) for other in found):
+                found.append(one)
+    return tuple(sorted(found, key=lambda e: float(np.linalg.norm(e.coordinates))))
+
+
+def _starts(system: System, reach: float) -> Iterator[Floats]:
+    """The start, and configurations displaced from it along each degree of freedom."""
+    start = np.zeros(system.model.coordinates)
+    yield start
+    here = system.state(start)
+    vectors = np.linalg.eigh(0.5 * (here.stiffness + here.stiffness.T))[1]
+    for direction in vectors.T:
+        for sign in (-1.0, 1.0):
+            q: Floats | None = start
+            # in steps that the loops follow
+            for _ in range(max(int(np.ceil(reach / APART)), 1)):
+                if q is None:
+                    break
+                Z = system.state(q).freedom_basis
+                along = Z @ (Z.T @ (here.freedom_basis @ direction))
+                size = float(np.linalg.norm(along))
+                q = system.close(q + sign * APART * along / size) if size else None
+                if q is not None:
+                    yield q
+
+
+def _find_still(system: System, q: Floats) -> Floats | None:
+    """The configuration at rest that Newton's steps lead to, stable or not; None if they lead nowhere."""
+    for _ in range(RELAXING * 4):
+        here = system.state(q)
+        if here.residual <= BALANCED_ENOUGH:
+            return q
+        step = np.linalg.lstsq(here.stiffness, -here.gradient, rcond=1e-9)[0]
+        size = float(np.linalg.norm(step))
+        there = system.close(q + here.freedom_basis @ step * min(1.0, LONGEST / max(size, 1e-300)))
+        if there is None or np.abs(there).max() > FAR:
+            return None
+        q = there
+    return None
+
+
+def _are_same(one: Equilibrium, other: Equilibrium) -> bool:
+    return bool(np.abs(one.coordinates - other.coordinates).max(initial=0.0) <= SAME_REST)
+
+
+def _make(system: System, q: Floats, message: str, found: bool, steps: int) -> Equilibrium:
+    """The equilibrium at a configuration, with what decides whether it is stable."""
     at = system.state(q)
-    stiffness = at.stiffness_values
-    stable = found and bool(np.all(stiffness > at.indifferent))
-    if found and not stable:
-        count = int(np.count_nonzero(np.abs(stiffness) <= at.indifferent))
-        message = f"{message}; indifferent in {count} of {len(stiffness)} freedoms"
-    if found and at.singular:
-        message = f"{message}; a singular position, where freedoms meet"
+    values = at.stiffness_values
+    kind, order = "", 2
+    if found:
+        if values.min(initial=np.inf) < -at.indifferent:
+            kind = UNSTABLE
+        else:
+            order, falls = _decide(system, at)
+            kind = UNSTABLE if falls is not None else STABLE if order else INDIFFERENT_KIND
+        if kind == INDIFFERENT_KIND:
+            count = int(np.count_nonzero(np.abs(values) <= at.indifferent))
+            message = f"{message}; indifferent in {count} of {len(values)} degrees of freedom"
+        elif kind == UNSTABLE:
+            message = f"{message}; unstable"
+        if order > 2:
+            message = f"{message}; the order {order} of the energy decides"
+        if at.singular:
+            message = f"{message}; a singular configuration, where branches meet"
     return Equilibrium(
-        mechanism=mechanism.name,
+        mechanism=system.model.name,
         found=found,
-        stable=stable,
+        stable=kind == STABLE,
         message=message,
         residual=at.residual,
         iterations=steps,
         points=system.places(q),
         coordinates=q,
+        kind=kind,
+        order=order,
     )
 
 
-def _search(system: System) -> tuple[Floats, str, bool, int]:
+def _decide(system: System, at: State) -> tuple[int, Floats | None]:
+    """The order of the energy that decides at a rest without negative stiffness, 0 if it is indifferent.
+
+    And where the energy falls, if it does: then the rest is not stable.
+    """
+    values, vectors = at.principal
+    flat = vectors[:, np.abs(values) <= at.indifferent]
+    if not flat.shape[1]:
+        return 2, None
+    rng = np.random.default_rng(3)
+    mixed = rng.normal(size=(flat.shape[1], COMBINATIONS if flat.shape[1] > 1 else 0))
+    directions = np.hstack(
+        [flat, flat @ (mixed / np.maximum(np.linalg.norm(mixed, axis=0), 1e-300))]
+    )
+    orders = []
+    for direction in directions.T:
+        for sign in (1.0, -1.0):
+            order, there = _follow(system, at, sign * direction)
+            if there is not None:
+                return order, there
+            orders.append(order)
+    return (0 if 0 in orders else max(orders)), None
+
+
+def _follow(system: System, at: State, direction: Floats) -> tuple[int, Floats | None]:
+    """The order with which the energy changes along a direction; and where it is lower, if it falls."""
+    slopes: list[tuple[float, Floats]] = []
+    for size in DISPLACEMENTS:
+        there = _relax(system, at, direction, size)
+        if there is None:
+            continue
+        slope, q = there
+        # smaller ones are rounding, or none
+        if abs(slope) <= system.flat * system.scale * size:
+            break
+        slopes.append((slope, q))
+    if not slopes:
+        return 0, None
+    # the smallest displacement decides: there the lowest order is largest
+    slope = slopes[-1][0]
+    ratio = abs(slopes[-2][0] / slope) if len(slopes) > 1 else 8.0
+    order = max(int(np.rint(np.log2(max(ratio, 2.0)))) + 1, 3)
+    falls = None
+    for lower, q in reversed(slopes):
+        # as far as it falls on the way
+        if not lower < 0:
+            break
+        falls = q
+    return order, falls
+
+
+def _relax(
+    system: System, at: State, direction: Floats, size: float
+) -> tuple[float, Floats] | None:
+    """The slope of the energy at a displacement along a direction, all other degrees of freedom relaxed."""
+    along = at.freedom_basis @ direction
+    q = system.close(at.q + size * along)
+    for _ in range(RELAXING):
+        if q is None:
+            return None
+        here = system.state(q)
+        t = here.freedom_basis.T @ along
+        t /= np.linalg.norm(t) or 1.0
+        P = np.eye(len(t)) - np.outer(t, t)
+        K = P @ here.principal_matrix @ P
+        step = -np.linalg.lstsq(K, P @ here.gradient, rcond=1e-6)[0]
+        if np.linalg.norm(step) <= 1e-13 * size:
+            break
+        step *= min(1.0, size / float(np.linalg.norm(step)))
+        q = system.close(q + here.freedom_basis @ step)
+    return None if q is None else (float(here.gradient @ t), q)
+
+
+def _search(system: System, q: Floats) -> tuple[Floats, str, bool, int]:
     """Position, message, whether forces balance there, and steps taken."""
-    q = np.zeros(system.model.coordinates)
     radius = FIRST
     here = system.state(q)
     if here.freedoms == 0:
-        return q, "it has no freedom: every position is at rest", True, 0
+        return q, "it has no degree of freedom: every position is at rest", True, 0
+    if system.scale == 0.0 and here.force_scale == 0.0:
+        return q, "no force acts: it rests anywhere", True, 0
+    saddles = 0
     for step in range(ITERATIONS):
-        if here.force_scale == 0.0:
-            return q, "no force acts: it rests anywhere", True, step
-        K = 0.5 * (here.stiffness + here.stiffness.T)
-        values, vectors = np.linalg.eigh(K)
+        K = here.principal_matrix
+        values, vectors = here.principal
         if here.residual <= BALANCED and values[0] >= -here.indifferent:
-            return q, f"at rest after {step} steps", True, step
+            there = _decide(system, here)[1] if saddles < MOST_SADDLES else None
+            if there is None:
+                return q, f"at rest after {step} steps", True, step
+            saddles += 1
+            q, here = there, system.state(there)
+            radius = FIRST
+            continue
         g = vectors.T @ here.gradient
         move = vectors @ _trust_step(values, g, radius, here.indifferent)
         there = system.close(q + here.freedom_basis @ move)
@@ -297,7 +516,7 @@ def _search(system: System) -> tuple[Floats, str, bool, int]:
 def _stuck(here: State) -> str:
     return (
         f"the search ended where {here.residual:.1e} of all forces are not balanced; the position is "
-        "next to a singular one, or the forces have no potential"
+        "next to a singular one, the forces have no potential, or their potential has no minimum"
     )
 
 

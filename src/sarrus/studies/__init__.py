@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..lazy import load_on_use
 from .study import StudyError, StudyStopped
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from .session import Progress
 
 __all__ = ["StudyError", "StudyStopped", "make_study_schema", "sweep"]
+
+# Dask, pandas and pyarrow load slowly
+__getattr__ = _load = load_on_use(__name__)
 
 
 def sweep(
@@ -45,9 +49,8 @@ def sweep(
     Raises ModelFileError for a study that cannot be read, StudyError for what stops it. Runs that fail are rows
     with a status and a sentence.
     """
-    from .session import check_extra, run_to_table
-
-    check_extra()
+    session = _load("session")
+    session.check_extra()
     given = {**keys} if study is None else study
     if study is not None and keys:
         if not isinstance(study, dict):
@@ -63,13 +66,11 @@ def sweep(
         "progress": progress,
     }
     if out is not None:
-        return run_to_table(given, Path(out), **options)
+        return session.run_to_table(given, Path(out), **options)
     with tempfile.TemporaryDirectory(prefix="sarrus-study-") as folder:
-        return run_to_table(given, Path(folder), **options)
+        return session.run_to_table(given, Path(folder), **options)
 
 
 def make_study_schema() -> dict[str, Any]:
     """The JSON Schema of a study file."""
-    from .schema import make_study_schema
-
-    return make_study_schema()
+    return _load("schema").make_study_schema()

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..disk import read_file
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
+from ..own_method import MOST_BYTES
 from ..quantities import split_quantity, unit_of_quantity
 from . import schema
 from .records import (
@@ -289,7 +291,7 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Stu
     file, _, word = what.rpartition(":")
     path = folder / file
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, MOST_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{file} cannot be read: {error}") from None
     record = StudyRecord(tuple(given or [name or word]), "function", what, text)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis import Design, design, unit_of_number
 from ..arrays import Floats
+from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import units
 from ..quantities import read_quantity, unit_of_quantity
@@ -19,7 +21,6 @@ from ..runs.columns import LEVELS
 from .study import StudyRecord
 
 if TYPE_CHECKING:
-    from ..analysis import Design
     from ..verdict.inspection import Inspection
 
 
@@ -47,15 +48,11 @@ class RecordSource:
     @cached_property
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
-        from ..inspect import inspect
-
         return inspect(self.mechanism)
 
     @cached_property
     def design(self) -> Design:
         """The designer's quantities of the mechanism over a cycle of its drive."""
-        from ..analysis import design
-
         return design(self.mechanism)
 
     @property
@@ -208,15 +205,19 @@ def _value(run: RecordSource, text: str) -> float:
     return float(values[i] + share * (values[i + 1] - values[i]))
 
 
-def _reaction_max(run: RecordSource, joint: Any) -> float:
+def _reaction_max(run: RecordSource, joint: Any) -> float | None:
     return _reactions(run, joint, "force")
 
 
-def _moment_max(run: RecordSource, joint: Any) -> float:
+def _moment_max(run: RecordSource, joint: Any) -> float | None:
     return _reactions(run, joint, "moment")
 
 
-def _reactions(run: RecordSource, joint: Any, part: str) -> float:
+def _reactions(run: RecordSource, joint: Any, part: str) -> float | None:
+    """The largest of a joint on any body, none if it is unbounded; or of all joints whose reactions are bounded.
+
+    joint: "C", or "C on crank" for one body of it.
+    """
     found = run.simulated.reactions
     joints = [j.name for j in run.mechanism.joints]
     largest = 0.0
@@ -229,9 +230,13 @@ def _reactions(run: RecordSource, joint: Any, part: str) -> float:
     except KeyError as error:
         raise RecordError(str(error.args[0])) from None
     for reaction in reactions:
+        if any(np.any(getattr(u, part)) for u in reaction.unbounded):
+            if joint is not None:
+                return None
+            continue
         values = getattr(reaction, part)
         sizes = np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)
-        largest = max(largest, float(sizes.max(initial=0.0)))
+        largest = max(largest, float(np.nanmax(sizes, initial=0.0)))
     return largest
 
 
@@ -319,8 +324,6 @@ def column_kinds(record: StudyRecord) -> list[tuple[str, str, str]]:
     if quantity.argument == VALUE:
         unit = unit_of_quantity(split_value(record.argument)[0])
     if quantity.argument == DESIGN:
-        from ..analysis import unit_of_number
-
         unit = unit_of_number(record.argument)
     return [(record.columns[0], quantity.kind, unit)]
 

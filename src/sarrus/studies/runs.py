@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import queue
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from .. import kernels
 from ..assembly import AssemblyError
 from ..mechanism import LockedError, Mechanism, MechanismError
 from ..result import Result
@@ -295,16 +297,10 @@ def warm_up(plan: Plan) -> None:
 def describe_worker() -> dict[str, str]:
     """What a row depends on besides its configuration: versions, and the digest of the kernels."""
     if not _VERSIONS:
-        import platform
-
-        from ..kernels.compiler import DIGEST
-
         named = describe_versions()
-        _VERSIONS.update(
-            {name: named[name] for name in ("sarrus", "numpy", "scipy", "numba", "llvmlite")}
-        )
+        _VERSIONS.update({name: named[name] for name in ("sarrus", "numpy", "scipy", "llvmlite")})
         _VERSIONS["python"] = platform.python_version()
-        _VERSIONS["kernels"] = DIGEST
+        _VERSIONS["kernels"] = kernels.compiler.DIGEST
     return dict(_VERSIONS)
 
 

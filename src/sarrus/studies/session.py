@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import studies
 from ..arrays import plain_sum
 from ..disk import Directory
 from ..names import short
@@ -94,23 +95,23 @@ def read_table(out: Path) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .folder import PARTS, RESULTS, part_names
-
     with Directory(out) as place:
-        if place.status(RESULTS) is not None:
-            contents = [place.read(RESULTS)]
+        if place.status(studies.folder.RESULTS) is not None:
+            contents = [place.read(studies.folder.RESULTS)]
         else:
-            with place.child(PARTS) as parts:
-                contents = [parts.read(name) for name in part_names(parts)]
+            with place.child(studies.folder.PARTS) as parts:
+                contents = [parts.read(name) for name in studies.folder.part_names(parts)]
     tables = [pq.read_table(pa.BufferReader(content)) for content in contents]
     return pa.concat_tables(tables).sort_by("run").to_pandas()
 
 
 def read(given: str | Path | dict[str, Any]) -> Study:
     """A study from its file or keys."""
-    from .reading import load_study, make_study
-
-    return make_study(given) if isinstance(given, dict) else load_study(given)
+    return (
+        studies.reading.make_study(given)
+        if isinstance(given, dict)
+        else studies.reading.load_study(given)
+    )
 
 
 def run_in_folder(
@@ -124,9 +125,6 @@ def run_in_folder(
     progress: Callable[[Progress], None] | None = None,
 ) -> SessionSummary:
     """Run what is left of a study; finished runs are kept in the folder whatever happens."""
-    from .folder import open_folder
-    from .sampling import draw_samples
-
     if workers is not None and workers < 1:
         raise StudyError(f"{short(workers)} workers; give at least 1")
     if limit is not None and limit < 1:
@@ -135,8 +133,8 @@ def run_in_folder(
         raise StudyError(
             "the cluster at the scheduler's address has its own workers; leave --workers out"
         )
-    samples = draw_samples(study)
-    with open_folder(out, study, samples, command_line(), fresh) as folder:
+    samples = studies.sampling.draw_samples(study)
+    with studies.folder.open_folder(out, study, samples, command_line(), fresh) as folder:
         session = _Session(folder, study, progress)
         left = samples.runs - session.before
         try:
@@ -179,20 +177,17 @@ class _Session:
         self.tell()
 
     def run(self, samples: Any, workers: int, scheduler: str | None, limit: int | None) -> None:
-        from .cluster import Work, connect, run_study
-        from .runs import warm_up
-
         self.folder.save_manifest("running")
         # kernels are compiled once, here, before workers share them
-        warm_up(self.study.plan)
+        studies.runs.warm_up(self.study.plan)
         pending: Iterator[int] = (i for i in range(samples.runs) if not self.folder.done[i])
-        work = Work(self.study, samples, islice(pending, limit), self.write)
-        with connect(scheduler, workers) as client:
+        work = studies.cluster.Work(self.study, samples, islice(pending, limit), self.write)
+        with studies.cluster.connect(scheduler, workers) as client:
             threads = plain_sum(client.nthreads().values())
             begin = time.perf_counter()
             try:
                 self.work = work
-                run_study(client, work, scheduler is None)
+                studies.cluster.run_study(client, work, scheduler is None)
             finally:
                 self.spent = work.seconds
                 self.capacity = threads * (time.perf_counter() - begin)
@@ -237,10 +232,8 @@ class _Session:
             "remarks": self.remarks,
         }
         if done == len(folder.done):
-            from .overview import save_overview
-
             table = folder.finish()
-            save_overview(folder, table)
+            studies.overview.save_overview(folder, table)
             folder.save_manifest("finished")
         else:
             folder.save_manifest("stopped")

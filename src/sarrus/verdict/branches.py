@@ -1,149 +1,302 @@
-"""The motions that meet at a singular position, from the second-order terms of the constraints.
+"""The branches through a configuration, as records and in sentences; the mathematics is in `local`.
 
-The constraints are quadratic, Phi(q + x) = J x + 1/2 B(x, x). A motion x = h w + h^2 x2 + ... has J w = 0 and
-J x2 + 1/2 B(w, w) = 0, which can be solved for x2 if and only if
-
-    u^T B(w, w) = 0    for every u with u^T J = 0.
-
-With w = N a, N a basis of the null space of J, these are quadrics in the few numbers a. Their common real
-directions are found by Levenberg-Marquardt steps from many starts on the sphere. The second order is necessary,
-not sufficient: `sections` counts the motions along each direction a little aside, several where they touch, none
-where it leads back, and to one side only at a cusp.
-
-Drives are left out: they say how fast, and the joints along which motions. A start at
-such a position has to choose: does its velocity follow one of the motions that meet there?
+Drives are left out unless they are held on request: they prescribe how fast, and the joints along which branches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import read_poses, read_spins
-from ..notebook import Sentences, html_table
-from ..thresholds import (
-    ALONG_BRANCH,
-    CLOSED_NEARBY,
-    CLOSED_WHOLLY,
-    NEARBY_TOLERANCE,
-    NO_COMBINATION,
-    SAME_BRANCH,
-    SHOWN_ZERO,
-)
-from .mobility import measure_mobility
-from .rank import DENSE, measure_rank
-from .sections import DISTANCES, LocalMotions, common_directions, independent
+from ..kinematics.pose import read_spins
+from ..notebook import Sentences
+from ..thresholds import SAME_BRANCH, SHOWN_ZERO
+from .local.analysis import Analysis, LocalBranch, analyse
+from .local.germs import close_near
+from .local.system import LocalSystem
+from .prestress import SelfStress, find_self_stress
 
 if TYPE_CHECKING:
-    from ..kernels.layout import Form
-    from ..methods.watch import Watch
     from ..model import Model
     from .joint_equations import JointEquations
 
-# directions are listed up to so many freedoms more than the motion has
-MOST_EXTRA = 3
-# a branch is followed for this share of a typical link
-STEP = 0.05
-# words for the velocities of so many points
+REGULAR = "regular"
+TRANSVERSAL = "transversal crossing"
+TANGENTIAL = "tangential bifurcation"
+CUSP = "cusp"
+ISOLATED = "isolated"
+SHAKY = "infinitesimally mobile"
+UNDECIDED = "undecided"
+# branches are listed up to so many
+MOST = 2048
+# velocities of so many points in a sentence, and so many branches
 MOST_WORDS = 8
+MOST_LINES = 16
+# mechanisms with more coordinates are not analysed: their Jacobian is decomposed as a dense matrix
+MOST_COORDINATES = 1500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class BranchSite:
+    """The configuration that a branch leads through: coordinates of a model, and the rates of a motion so far."""
+
+    model: Model
+    coordinates: Floats
+    rates: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
 class Branch:
-    """One motion through a singular position.
+    """One branch (motion mode) through a configuration.
 
-    direction: rates of the coordinates, the fastest body turning at 1 rad/s (or moving by one length of
-    the mechanism a second); velocities: of joints and named points that can move [m/s]; turning: angular
-    velocity of each body [rad/s], a number in the plane; mobility: on this branch, a little behind the
-    position; so_far: whether the simulation came along its direction; ways: it can be followed both ways (2), or
-    one way only (1), along `direction`, and comes back on the same side: a cusp; touching: how many motions,
-    itself included, have this direction; 0 where that was not decided.
+    Attributes
+    ----------
+    dimension : int
+        Its finite mobility: how many degrees of freedom the mechanism has on it.
+    tangent : array, shape (coordinates, dimension)
+        Orthonormal basis of its tangent space.
+    direction : array, shape (coordinates,)
+        Rates of the coordinates along it, the fastest body turning at 1 rad/s (or moving by one length of the
+        mechanism a second).
+    velocities, turning : dict
+        The same as velocities of joints and named points [m/s] and angular velocities of bodies [rad/s].
+    two_sided : bool
+        Whether it can be followed both ways. A cusp cannot: both of its ends leave along `direction`.
+    contact : float
+        p, if another branch with the same tangent parts from it like s^p at a distance s; 0 if there is none.
+    instantaneous : int
+        Dimension of the null space of the Jacobian along the branch; more than `dimension` where it is
+        infinitesimally mobile all along.
+    order : int
+        Order of the Taylor terms that decided.
+    residual : float
+        Largest residual of the joint equations at the configurations nearby that confirm it, in lengths of a link.
+    so_far : bool
+        Whether a simulation came along its tangent.
+    ahead, behind : array or None
+        Displacements of the coordinates of these configurations.
+    decided : bool
+        Whether Taylor terms and the configurations nearby agree.
     """
 
+    dimension: int
+    tangent: Floats = field(repr=False)
     direction: Floats = field(repr=False)
     velocities: dict[str, Floats] = field(repr=False)
     turning: dict[str, Floats]
-    mobility: int
+    two_sided: bool
+    contact: float
+    instantaneous: int
+    order: int
+    residual: float
     so_far: bool
-    ways: int = 2
-    touching: int = 1
+    decided: bool
+    ahead: Floats | None = field(repr=False)
+    behind: Floats | None = field(repr=False)
+    site: BranchSite | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
         more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
         still = [name for name, v in self.velocities.items() if not np.any(v)]
         rest = f"; at rest: {', '.join(still[:MOST_WORDS])}" if words and still else ""
-        return (
-            f"{self._origin}mobility {self.mobility}; velocities {', '.join(words[:MOST_WORDS])}{more}{rest}"
-            f"{'; one way only, and back on the same side (a cusp)' if self.ways == 1 else ''}"
+        along = "" if self.dimension == 1 else "for example "
+        return f"{self._origin}{self.kind}; velocities {along}{', '.join(words[:MOST_WORDS])}{more}{rest}"
+
+    @property
+    def reversed(self) -> Branch:
+        """The same branch the other way; a cusp leaves one way only, and exchanges its two ends."""
+        if not self.two_sided:
+            return replace(self, ahead=self.behind, behind=self.ahead)
+        return replace(
+            self,
+            direction=-self.direction,
+            velocities={n: 0.0 - v for n, v in self.velocities.items()},
+            turning={n: 0.0 - w for n, w in self.turning.items()},
+            ahead=self.behind,
+            behind=self.ahead,
         )
+
+    @property
+    def kind(self) -> str:
+        """Its mobility and form in words."""
+        words = [f"mobility {self.dimension}"]
+        if self.instantaneous > self.dimension:
+            words.append(f"instantaneous mobility {self.instantaneous} all along")
+        if not self.two_sided:
+            words.append("one-sided (a cusp)")
+        if self.contact:
+            words.append(f"parts like s^{self.contact:g} from a branch with the same tangent")
+        if not self.decided:
+            words.append("not decided")
+        return ", ".join(words)
 
     @property
     def _origin(self) -> str:
         if not self.so_far:
             return ""
-        return "the motion so far: " if self.touching == 1 else "along the motion so far: "
+        return "along the motion so far: " if self.contact else "the motion so far: "
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
+            "dimension": self.dimension,
+            "two_sided": self.two_sided,
+            "contact": self.contact,
+            "instantaneous": self.instantaneous,
+            "order": self.order,
+            "residual": self.residual,
+            "decided": self.decided,
+            "so_far": self.so_far,
             "velocities": {name: v.tolist() for name, v in self.velocities.items()},
             "turning": {name: v.tolist() for name, v in self.turning.items()},
-            "mobility": self.mobility,
-            "so_far": self.so_far,
-            "ways": self.ways,
-            "touching": self.touching,
             "sentence": str(self),
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Branches(Sentences):
-    """The branches at a singular position, and a sentence about what was found and what was not.
+    """The branches through a configuration; print it for sentences, `as_dict()` for the record.
 
-    freedoms: of the coordinates at the position; continuum: whether there are whole families of directions.
+    Attributes
+    ----------
+    branches : tuple of Branch
+    classification : str
+        "regular", "transversal crossing", "tangential bifurcation", "cusp", "isolated", "infinitesimally mobile"
+        or         "undecided"; classes: all that apply.
+    order : int
+        Order of the Taylor terms that decided, or up to which nothing was decided.
+    freedoms, dependences : int
+        First-order freedoms of the coordinates, and dependent equations.
+    count : int
+        How many branches there are; complete: whether all are listed, else it is a lower bound.
+    gap : int
+        Power of the displacement with which the joints open along the velocities that lead back; 0 if none does.
+    self_stress : SelfStress or None
+        Of an infinitesimally mobile configuration.
+    misfit, holds_within : float
+        Largest quantity taken as zero, and the limit up to which the result holds [m].
     """
 
-    sentence: str
+    name: str
+    branches: tuple[Branch, ...]
+    classes: tuple[str, ...]
+    order: int
     freedoms: int
-    continuum: bool
-    items: tuple[Branch, ...]
+    dependences: int
+    count: int
+    complete: bool
+    decided: bool
+    gap: int
+    self_stress: SelfStress | None
+    misfit: float
+    holds_within: float
+    note: str = ""
+    model: Model | None = field(default=None, repr=False)
+    coordinates: Floats | None = field(default=None, repr=False)
+
+    @property
+    def classification(self) -> str:
+        """The first of the classes."""
+        return self.classes[0]
+
+    @property
+    def infinitesimal_order(self) -> int:
+        """Order of the infinitesimal mobility [Koiter]: joints open with the next power of the displacement."""
+        return max(self.gap - 1, 0)
 
     @property
     def leads_nowhere(self) -> bool:
-        """Whether there are velocities, and all of them were found to be infinitesimal only."""
-        known = 1 <= self.freedoms <= MOST_EXTRA + 1 and not self.continuum
-        return known and not self.items
+        """Whether there are velocities, and all of them are infinitesimal only."""
+        return self.decided and self.freedoms > 0 and not self.branches
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The different finite mobilities of the branches."""
+        return tuple(sorted({b.dimension for b in self.branches}))
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.branches)
 
     def __iter__(self) -> Iterator[Branch]:
-        return iter(self.items)
+        return iter(self.branches)
 
     def __getitem__(self, index: int) -> Branch:
-        return self.items[index]
+        return self.branches[index]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        return self.sentences[0].rstrip(".")
+
+    @property
+    def sentences(self) -> list[str]:
+        """The result without the list of branches."""
+        return list(_sentences(self))
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *(f"  {i}: {b}" for i, b in enumerate(self.items, 1))])
+        shown = [f"  {i}: {b}" for i, b in enumerate(self.branches[:MOST_LINES], 1)]
+        if len(self.branches) > MOST_LINES:
+            shown.append(f"  and {len(self.branches) - MOST_LINES} more")
+        return "\n".join([" ".join(self.sentences), *shown])
+
+    def path(self, branch: Branch, steps: int = 12) -> Floats:
+        """Displacements of the coordinates along a branch, from `behind` over the configuration to `ahead`.
+
+        Shape (2 steps + 1, coordinates); fewer rows where an end was not reached.
+        """
+        assert self.model is not None
+        assert self.coordinates is not None
+        return trace(self.model, self.coordinates, branch, steps)
+
+    def plot(self, *points: str) -> Any:
+        """A matplotlib figure: the mechanism, and the paths of points along each branch, in one colour each.
+
+        points: names of joints, points or bodies; the first three that move if left out.
+        """
+        from ..scene import branch_figure
+
+        assert self.model is not None
+        assert self.coordinates is not None
+        paths = [self.path(b) for b in self.branches[:MOST_LINES]]
+        return branch_figure.draw_branches(self.model, self.coordinates, paths, points)
 
     def _repr_html_(self) -> str:
-        rows = [(i, *str(b).split(": ", 1)) for i, b in enumerate(self.items, 1)]
-        return html_table(self.sentence, ("branch", "motion", ""), rows)
+        rows = "".join(
+            f"<tr><td>{i}</td><td>{b.dimension}</td><td>{'both ways' if b.two_sided else 'cusp'}</td>"
+            f"<td>{f's^{b.contact:g}' if b.contact else ''}</td><td>{b.order}</td><td>{escape(str(b))}</td></tr>"
+            for i, b in enumerate(self.branches[:MOST_LINES], 1)
+        )
+        heads = ("", "mobility", "sides", "contact", "order", "")
+        head = "".join(f"<th>{h}</th>" for h in heads)
+        lines = "".join(f"<li>{escape(line)}</li>" for line in self.sentences)
+        table = f"<table><tr>{head}</tr>{rows}</table>" if rows else ""
+        return f"<div><strong>{escape(self.classification)}</strong><ul>{lines}</ul>{table}</div>"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "sentence": self.sentence,
+            "classification": self.classification,
+            "classes": list(self.classes),
+            "order": self.order,
+            "decided": self.decided,
             "freedoms": self.freedoms,
-            "continuum": self.continuum,
-            "branches": [b.as_dict() for b in self.items],
+            "dependences": self.dependences,
+            "count": self.count,
+            "complete": self.complete,
+            "gap": self.gap,
+            "infinitesimal_order": self.infinitesimal_order,
+            "self_stress": None if self.self_stress is None else self.self_stress.as_dict(),
+            "misfit": self.misfit,
+            "holds_within": self.holds_within,
+            "sentences": self.sentences,
+            "branches": [b.as_dict() for b in self.branches],
         }
 
 
@@ -152,157 +305,232 @@ def find_branches(
     equations: JointEquations,
     q: Floats,
     v: Floats | None = None,
-    rise: int | None = None,
+    *,
+    most: int = MOST,
+    hold_drives: bool = False,
 ) -> Branches:
-    """The motions that meet at the position q; v: rates of the motion so far, none if left out.
+    """The branches through the configuration q; v: rates of the motion so far, if there is one.
 
-    rise: how many freedoms there are more than before and behind; measured if it is not known.
+    most: at most so many are listed; hold_drives: with the drives at their present values.
     """
-    if rise is None:
-        pose = read_poses(equations.centers, model.body_rows, q[None])[0]
-        mobility = measure_mobility(equations.undriven, pose)
-        rise = mobility.here - mobility.motion
-    if rise > MOST_EXTRA:
-        return _too_many(rise)
-    local = LocalMotions(Constraints(model.form, joints=True), q)
-    m = local.freedoms
-    if m == 0:
-        return Branches("nothing is free at this position", 0, False, ())
-    quadrics = independent(local.bends)
-    single, multiple = common_directions(quadrics, m)
-    # quadrics that meet in points meet in 2^(m-1) at most
-    continuum = len(single) + len(multiple) > 2 ** (m - 1) or len(quadrics) < m - 1
-    found = single if continuum else np.concatenate([single, multiple])
-    items, back, apart = [], 0, []
-    for a in found:
-        cut = local.cut(a)
-        motions = _followed(local, local.N @ a) if cut is None else cut.motions
-        back += not motions
-        touching = len(motions) if cut is not None and cut.agree else 0
-        if cut is not None and len(motions) > 1:
-            apart.append(cut.touching)
-        for x, ways in motions:
-            w = local.N @ a if ways == 2 or float(x @ local.N @ a) > 0.0 else -local.N @ a
-            items.append(_branch(model, equations, q, w, x, v, ways, touching))
-    items.sort(key=lambda b: not b.so_far)
-    sentence = _sentence(m, items, back, continuum, apart)
-    if v is not None and items and not any(b.so_far for b in items):
-        sentence += "; the motion so far is none of them"
-    return Branches(sentence, m, continuum, tuple(items))
-
-
-def _too_many(extra: int) -> Branches:
-    text = (
-        f"{extra} freedoms more at this position than the motion has: directions are listed up to "
-        f"{MOST_EXTRA} more"
+    if len(q) > MOST_COORDINATES:
+        return _too_large(model, q)
+    joints = Constraints(model.form, joints=not hold_drives)
+    found = analyse(joints, q, most)
+    site = BranchSite(model, q, v)
+    listed = _records(site, equations.undriven, found.branches)
+    listed.sort(key=lambda b: not b.so_far)
+    note = ""
+    if v is not None and np.any(v) and listed and not any(b.so_far for b in listed):
+        note = "The motion so far is none of them."
+    length = model.units.length
+    held = equations if hold_drives else equations.undriven
+    stress = find_self_stress(found.resting, held, model, q) if found.resting else None
+    off = float(np.abs(joints.phi(q)).max(initial=0.0))
+    return Branches(
+        name=model.name,
+        branches=tuple(listed),
+        classes=_classify(found),
+        order=found.order,
+        freedoms=found.freedoms,
+        dependences=found.dependences,
+        count=found.count,
+        complete=found.complete,
+        decided=not found.undecided,
+        gap=found.gap,
+        self_stress=stress,
+        misfit=max(found.left_out, off) * length,
+        holds_within=found.zero * length,
+        note=note,
+        model=model,
+        coordinates=q,
     )
-    return Branches(text, extra + 1, False, ())
 
 
-def _sentence(m: int, items: list[Branch], back: int, continuum: bool, apart: list[float]) -> str:
-    text = f"{m} freedom{'s' * (m != 1)} at this position"
-    cusps = plain_sum(b.ways == 1 for b in items)
-    if continuum:
-        text += "; there is a whole continuum of directions in which motions may leave it"
-        text += f", and {len(items)} isolated" if items else ""
+def _too_large(model: Model, q: Floats) -> Branches:
+    text = f"{len(q)} coordinates: branches are analysed up to {MOST_COORDINATES}."
+    return Branches(
+        model.name, (), (UNDECIDED,), 0, 0, 0, 0, False, False, 0, None, 0.0, 0.0, text, model, q
+    )
+
+
+def _classify(found: Analysis) -> tuple[str, ...]:
+    """All classes that apply, the most degenerate first."""
+    branches = found.branches
+    groups = [b.group for b in branches]
+    contained = len(branches) <= MOST_LINES and _share_tangents(branches)
+    words = {
+        UNDECIDED: found.undecided > 0,
+        ISOLATED: found.freedoms == 0,
+        CUSP: any(b.ways == 1 for b in branches),
+        TANGENTIAL: len(set(groups)) < len(groups) or contained,
+        TRANSVERSAL: found.count > 1 and len(set(groups)) > 1,
+        SHAKY: found.freedoms > 0
+        and (
+            not branches
+            or max(b.nullity for b in branches) > max(b.dimension for b in branches)
+            or bool(found.resting)
+        ),
+    }
+    out = [word for word, applies in words.items() if applies]
+    if (
+        CUSP not in out
+        and TANGENTIAL not in out
+        and TRANSVERSAL not in out
+        and branches
+        and SHAKY not in out
+    ):
+        one = branches[0]
+        out.append(REGULAR if one.dimension == found.freedoms else SHAKY)
+    return tuple(out) or (REGULAR,)
+
+
+def _share_tangents(branches: tuple[LocalBranch, ...]) -> bool:
+    """Whether the tangent space of a branch lies in that of a larger one."""
+    for a in branches:
+        for b in branches:
+            if a is b or a.dimension > b.dimension or a.group == b.group:
+                continue
+            angles = np.linalg.svd(a.tangent.T @ b.tangent, compute_uv=False)
+            if angles[-1] > 1.0 - SAME_BRANCH**2 and not (a.curved or b.curved):
+                return True
+    return False
+
+
+def _sentences(x: Branches) -> Iterator[str]:
+    if x.note and not x.freedoms and x.classification == UNDECIDED:
+        yield x.note
+        return
+    freedoms = f"{x.freedoms} first-order freedom{'s' * (x.freedoms != 1)}"
+    if not x.freedoms:
+        yield "No first-order freedom: an isolated configuration, rigid."
+        return
+    least = "" if x.complete else "at least "
+    many = f"{least}{x.count} branch{'es' * (x.count != 1)}"
+    meet = "passes" if x.count == 1 else "meet"
+    if x.branches:
+        text = f"{freedoms}; {many} {meet}{' through it' if x.count == 1 else ' here'}"
     else:
-        motion = "motion meets" if len(items) == 1 else "motions meet"
-        text += f"; {len(items)} {motion} here"
-        if cusps == len(items) > 0:
-            text += ", one way only: it comes back on the same side (a cusp)"
-        elif cusps:
-            text += f", {cusps} of them one way only (a cusp), the others both ways"
-        elif items:
-            text += ", each can be followed both ways"
-    if apart:
-        text += (
-            f"; some touch: they have one direction, and are {max(apart):.1e} of a link apart at a distance of "
-            f"{DISTANCES[0]:g}"
+        text = f"{freedoms}; no branch leaves: it is {SHAKY} only"
+    yield f"{text}: {', '.join(x.classes)}."
+    yield from _branch_sentences(x)
+    if x.gap and SHAKY in x.classes:
+        yield (
+            f"The joints open like s^{x.gap} along the velocities that lead back: infinitesimal mobility of order "
+            f"{x.infinitesimal_order}."
         )
-    if any(b.touching == 0 for b in items):
-        text += "; along some directions it is not decided how many motions there are"
-    if back:
-        text += f"; {back} more of second order lead{'s' if back == 1 else ''} nowhere"
-    return text
+    if x.self_stress is not None:
+        yield str(x.self_stress)
+    if x.decided:
+        yield f"Decided by terms of order {x.order}."
+    else:
+        yield f"Not decided up to order {x.order}."
+    yield (
+        f"Of what counts as zero the largest is a misfit of {x.misfit:.1e} m; the result holds within "
+        f"{x.holds_within:.1e} m."
+    )
+    if x.note:
+        yield x.note
 
 
-def leads_on(form: Form, q: Floats, w: Floats) -> bool:
-    """Whether a velocity that the joints allow at q leads on in second order."""
-    joints = Constraints(form, joints=True)
-    U, values, _ = np.linalg.svd(joints.jacobian(q))
-    size = float(np.linalg.norm(w)) or 1.0
-    left = U[:, _rank(values) :].T @ joints.bend(w / size)
-    return bool(np.abs(left).max(initial=0.0) < ALONG_BRANCH)
+def _branch_sentences(x: Branches) -> Iterator[str]:
+    cusps = int(plain_sum(not b.two_sided for b in x.branches))
+    if cusps:
+        one = "It is" if x.count == 1 else f"{cusps} of them {'is' if cusps == 1 else 'are'}"
+        yield f"{one} one-sided: both ends leave along the same direction (a cusp)."
+    touching = [b.contact for b in x.branches if b.contact]
+    if touching:
+        yield (
+            f"{len(touching)} have a common tangent with another one and part like s^{min(touching):g}"
+            f"{f' to s^{max(touching):g}' if max(touching) > min(touching) else ''}."
+        )
+    if len(x.dimensions) > 1:
+        yield f"Their mobilities are {' and '.join(str(d) for d in x.dimensions)}."
+    if not x.complete:
+        yield f"{len(x.branches)} are listed; give a larger most= for more."
 
 
-def _rank(values: Floats) -> int:
-    return int(np.sum(values > NO_COMBINATION))
+def _records(site: BranchSite, e: JointEquations, found: tuple[LocalBranch, ...]) -> list[Branch]:
+    """The records of branches through a configuration."""
+    if not found:
+        return []
+    model, q = site.model, site.coordinates
+    rates = np.array([b.direction for b in found])
+    spins = read_spins(model.body_rows, np.tile(q, (len(found), 1)), rates, np.zeros_like(rates))[0]
+    places = np.asarray(model.places @ rates.T).T.reshape(len(found), -1, model.dimension)
+    return [_record(site, e, b, *both) for b, *both in zip(found, spins, places, strict=True)]
 
 
-def _followed(local: LocalMotions, w: Floats) -> list[tuple[Floats, int]]:
-    """A direction that sections do not decide, followed for a short distance; empty if it leads nowhere."""
-    w = w / np.abs(w).max()
-    for step in (STEP, -STEP):
-        x = _close(local.joints, local.q, step * w)
-        if x is not None and abs(float(x @ w)) > 0.9 * np.linalg.norm(x) * np.linalg.norm(w):
-            return [(x, 2)]
-    return []
-
-
-def _branch(
-    model: Model,
-    equations: JointEquations,
-    q: Floats,
-    w: Floats,
-    x: Floats,
-    v: Floats | None,
-    ways: int,
-    touching: int,
+def _record(
+    site: BranchSite, e: JointEquations, found: LocalBranch, spins: Floats, moved: Floats
 ) -> Branch:
-    """The branch along w, with its mobility at the displacement x; v: rates of the motion so far."""
-    there = q + x
-    e = equations.undriven
-    pose = read_poses(e.centers, model.body_rows, there[None])[0]
-    rank = measure_rank(e.scaled(pose).matrix, e.columns_a_body, NEARBY_TOLERANCE)
-    spins = read_spins(model.body_rows, q[None], w[None], np.zeros((1, len(q))))[0][0]
+    """The record of a branch; spins, moved: of its bodies and points along its direction."""
+    model, v = site.model, site.rates
+    w = found.direction
     centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)
     fastest = max(
-        float(np.linalg.norm(spins, axis=1).max()),
-        float(np.linalg.norm(centers, axis=1).max()) / e.length,
+        float(np.linalg.norm(spins, axis=1).max(initial=0.0)),
+        float(np.linalg.norm(centers, axis=1).max(initial=0.0)) / e.length,
     )
+    fastest = fastest or 1.0
     so_far = False
+    if found.ways == 2:
+        # the same way whatever the numbers of a decomposition are
+        largest = np.abs(w) > (1.0 - SAME_BRANCH) * np.abs(w).max()
+        fastest = float(np.copysign(fastest, w[largest][0]))
     if v is not None and np.any(v):
+        inside = found.tangent @ (found.tangent.T @ v)
+        so_far = bool(np.linalg.norm(inside) > (1.0 - SAME_BRANCH**2) * np.linalg.norm(v))
         # along the way it came, not against it
-        cosine = float(w @ v) / float(np.linalg.norm(w) * np.linalg.norm(v))
-        fastest = float(np.copysign(fastest, cosine)) if ways == 2 else fastest
-        so_far = abs(cosine) > 1.0 - SAME_BRANCH**2
+        if found.ways == 2 and abs(float(w @ v)) > SAME_BRANCH * np.linalg.norm(w) * np.linalg.norm(
+            v
+        ):
+            fastest = float(np.copysign(fastest, w @ v))
     w, spins = w / fastest, _clean(spins / fastest)
-    moved = _clean(np.asarray(model.places @ w).reshape(-1, model.dimension), e.length)
-    # joints on the ground never move: no word about them
+    moved = _clean(moved / fastest, e.length)
+    # joints on the ground never move
     free = np.diff(model.places.indptr[:: model.dimension]) > 0
     bodies = set(model.body_rows.names)
     planar = model.dimension == 2
+    ends = (found.ahead, found.behind)
+    ahead, behind = ends if fastest > 0.0 else ends[::-1]
     return Branch(
+        dimension=found.dimension,
+        tangent=found.tangent,
         direction=w,
         velocities={n: moved[i] for n, i in model.points.items() if free[i] and n not in bodies},
         turning={n: s[2] if planar else s for n, s in zip(e.bodies, spins, strict=True)},
-        mobility=e.columns - rank.rank,
+        two_sided=found.ways == 2,
+        contact=found.contact,
+        instantaneous=found.nullity,
+        order=found.order,
+        residual=found.residual,
         so_far=so_far,
-        ways=ways,
-        touching=touching,
+        decided=found.certain,
+        ahead=ahead,
+        behind=behind,
+        site=site,
     )
 
 
-def _close(joints: Constraints, q: Floats, x: Floats) -> Floats | None:
-    """The displacement nearest to x that keeps the constraints; None if there is none near."""
-    J = joints.jacobian(q)
-
-    def look(x: Floats) -> tuple[Floats, Floats]:
-        # what q itself is off is no matter of the branch
-        return J @ x + 0.5 * joints.bend(x), joints.jacobian(q + x)
-
-    found = lower_gaps(x, look, np.add, enough=CLOSED_WHOLLY)
-    return found.position if found.size < CLOSED_NEARBY else None
+def trace(model: Model, q: Floats, branch: Branch, steps: int) -> Floats:
+    """Displacements along a branch, closed: between its ends it is guessed by its tangent and curvature."""
+    joints = Constraints(model.form, joints=True)
+    system = LocalSystem(joints, q, np.arange(len(joints.kept)), np.arange(len(q)))
+    rank = len(q) - branch.instantaneous
+    # the two ends of a cusp leave like t^2 along the tangent and t^3 across it
+    first = 1 if branch.two_sided else 2
+    sides = []
+    for end in (branch.behind, branch.ahead):
+        rows: list[Floats] = []
+        sides.append(rows)
+        if end is None:
+            continue
+        along = branch.tangent @ (branch.tangent.T @ end)
+        for t in np.linspace(0.0, 1.0, steps + 1)[1:]:
+            guess = t**first * along + t ** (first + 1) * (end - along)
+            rows.append(close_near(system, guess, rank)[0])
+    return np.array([*sides[0][::-1], np.zeros(len(q)), *sides[1]])
 
 
 def _clean(x: Floats, scale: float = 1.0) -> Floats:
@@ -312,72 +540,3 @@ def _clean(x: Floats, scale: float = 1.0) -> Floats:
 
 def _vector(v: Floats) -> str:
     return "(" + ", ".join(f"{round(c, 4) + 0.0:g}" for c in v) + ")"
-
-
-def describe_start(
-    model: Model, equations: JointEquations, watch: Watch, v: Floats, a: Floats, failed: bool
-) -> str:
-    """What is missing at a start where motions meet; empty if nothing is.
-
-    v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave it.
-    """
-    if not (watch.singular_start or failed):
-        return ""
-    moving = bool(np.any(v))
-    q, w = np.zeros(len(v)), v if moving else a
-    if not failed and (len(q) > DENSE or leads_on(model.form, q, w)):
-        return ""
-    branches = find_branches(model, equations, q)
-    if branches.leads_nowhere:
-        return (
-            "cannot leave the start: the velocities that its joints allow there lead back, so it moves by "
-            "infinitesimal amounts only and no finite reaction holds it; see sarrus.inspect"
-        )
-    if branches.freedoms < 2:
-        return ""
-    text = f"cannot leave the start: it is a singular position ({branches.sentence}), and "
-    rates = model.drive_rates
-    if np.any(rates):
-        return text + _driven_start(model, branches, v)
-    angles = _angles(branches, w)
-    what = "the velocity given follows" if moving else "from rest its weight would follow"
-    text += f"{what} none of them. Give a velocity along one of them"
-    for i, branch in enumerate(branches, 1):
-        text += f"; {i}: {branch}"
-    if len(angles):
-        nearest = int(np.argmin(angles))
-        text += f". The nearest is {nearest + 1}, {np.degrees(angles[nearest]):.3g} degrees away"
-    return text
-
-
-def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
-    """Which motions go with the start rates of the drives, and that the velocity taken is none of them."""
-    form, rates = model.form, model.drive_rates
-    J = Constraints(form).jacobian(np.zeros(len(v)))[form.driven]
-    wanted = rates[form.driven]
-    fitting = []
-    for i, branch in enumerate(branches, 1):
-        own = _clean(J @ branch.direction, float(np.abs(branch.direction).max()))
-        speed = float(own @ wanted) / max(float(own @ own), 1e-300)
-        # rates of a branch that is none of the drives' are zero or point elsewhere
-        if np.abs(speed * own - wanted).max() < ALONG_BRANCH * np.abs(wanted).max():
-            fitting.append(f"{i}: {branch}")
-    if not fitting:
-        return "the drives prescribe rates that none of them has: start them at rest, or at another position"
-    return (
-        "the drives, with the velocities given and least kinetic energy, follow none of them. "
-        f"{len(fitting)} of them {'has' if len(fitting) == 1 else 'have'} the rates of the drives. Give a "
-        f"velocity along one of these; {'; '.join(fitting)}"
-    )
-
-
-def _angles(branches: Branches, w: Floats) -> Floats:
-    """Angles between a direction and the branches, as far as the coordinates show [rad]."""
-    size = float(np.linalg.norm(w)) or 1.0
-    out = []
-    for branch in branches:
-        unit = branch.direction / np.linalg.norm(branch.direction)
-        along = float(unit @ w) / size
-        across = float(np.linalg.norm(w / size - along * unit))
-        out.append(np.arctan2(across, abs(along)))
-    return np.array(out)

@@ -110,7 +110,7 @@ class Crossing(_Moment):
     @cached_property
     def branches(self) -> Branches:
         """The motions that meet here; found when first asked for."""
-        return find_branches(self.model, self.equations, self.coordinates, self.rates, self.rise)
+        return find_branches(self.model, self.equations, self.coordinates, self.rates)
 
     def __str__(self) -> str:
         return (

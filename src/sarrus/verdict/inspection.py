@@ -6,15 +6,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .. import verdict
 from ..notebook import Sentences
 from .sentences import print_lines, write_sentences
 
 if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+    from .branches import Branches
     from .joint_equations import JointEquations
     from .locked import Locked
     from .mobility import Driven, Mobility
     from .nearby import Nearby
     from .redundancy import Dependence, Redundancy
+
+# branches that an inspection lists; larger mechanisms are left to the rank
+LISTED = 64
+MOST_COLUMNS = 600
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,8 @@ class Inspection(Sentences):
     joint equations that depend on others; classification: one word, classes: all that apply; mobility
     and redundancy: the whole records; equations: those of the joints. All of these are of the joints
     alone; driven: what drives leave of the freedoms, None without drives. locked: of a mechanism that is
-    locked in truth but almost moves; opening: what was done with joints that are apart, a sentence.
+    locked in truth but almost moves; branches: through this configuration, where equations depend on each other
+    here and it is not too large; opening: what was done with joints that are apart, a sentence.
     """
 
     mechanism: str
@@ -38,6 +48,7 @@ class Inspection(Sentences):
     driven: Driven | None = field(repr=False, default=None)
     locked: Locked | None = field(default=None, repr=False)
     opening: str = ""
+    branches: Branches | None = field(default=None, repr=False)
 
     @property
     def count(self) -> int:
@@ -77,11 +88,9 @@ class Inspection(Sentences):
     @cached_property
     def poses(self) -> tuple[Nearby, ...]:
         """Random poses of the mechanism further away with their rank, where equations depend here."""
-        from .nearby import wander
-
         if not (self.mobility_motion and self.redundant_here):
             return ()
-        return tuple(wander(self.equations, self.equations.start()))
+        return tuple(verdict.nearby.wander(self.equations, self.equations.start()))
 
     @property
     def sentences(self) -> list[str]:
@@ -122,6 +131,7 @@ class Inspection(Sentences):
             "free_bodies": list(m.free_bodies),
             "locked": None if self.locked is None else self.locked.as_dict(),
             "opening": self.opening,
+            "branches": None if self.branches is None else self.branches.as_dict(),
             "sentences": self.sentences,
             "dependent_sets": [_set_record(s) for s in r.sets],
             "unnamed_dependences": r.unnamed,
@@ -133,43 +143,67 @@ class Inspection(Sentences):
 
 
 def inspect_equations(
-    name: str,
+    mechanism: Mechanism,
     whole: JointEquations,
     given: list[tuple[str, Any]],
     *,
     opening: str = "",
     closed: bool = True,
 ) -> Inspection:
-    """The inspection of joint equations at their start; given: velocities to follow first."""
+    """The inspection of a mechanism and its joint equations at their start; given: velocities to follow first."""
     # SciPy's solvers load slowly: only an inspection pays for them
-    from .locked import decide_locked
-    from .mobility import INCONSISTENT, REGULAR, measure_driven, measure_mobility
-    from .redundancy import find_redundancy
-
     equations = whole.undriven
-    mobility = measure_mobility(equations, given=given)
-    locked = None
+    mobility = verdict.mobility.measure_mobility(equations, given=given)
+    locked = branches = None
     if closed:
-        mobility, locked = decide_locked(equations, mobility)
+        branches = _find_branches(mechanism, whole, mobility)
+        if branches is not None:
+            mobility = verdict.finite_mobility.decide_by_branches(equations, mobility, branches)
+        mobility, locked = verdict.locked.decide_locked(equations, mobility)
     else:
-        others = tuple(c for c in mobility.classes if c != REGULAR)
-        mobility = replace(mobility, classes=(INCONSISTENT, *others))
+        others = tuple(c for c in mobility.classes if c != verdict.mobility.REGULAR)
+        mobility = replace(mobility, classes=(verdict.mobility.INCONSISTENT, *others))
+    driven = verdict.mobility.measure_driven(whole, mobility) if whole.drives else None
+    if driven is not None and driven.free_here > driven.free_motion and closed:
+        driven = replace(driven, held=_branches_of(mechanism, whole, hold_drives=True))
     nearby = mobility.generic
-    redundancy = find_redundancy(
+    redundancy = verdict.redundancy.find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
     )
     return Inspection(
-        mechanism=name,
+        mechanism=mechanism.name,
         dimension=equations.dimension,
         bodies=len(equations.bodies),
         joints=len(equations.joints),
         mobility=mobility,
         redundancy=redundancy,
         equations=equations,
-        driven=measure_driven(whole, mobility) if whole.drives else None,
+        driven=driven,
         locked=locked,
         opening=opening,
+        branches=branches,
     )
+
+
+def _find_branches(
+    mechanism: Mechanism, whole: JointEquations, mobility: Mobility
+) -> Branches | None:
+    """The branches, where equations depend on each other and something is free; None elsewhere."""
+    if not (mobility.here and mobility.redundant_here):
+        return None
+    return _branches_of(mechanism, whole, hold_drives=False)
+
+
+def _branches_of(mechanism: Mechanism, whole: JointEquations, hold_drives: bool) -> Branches | None:
+    if whole.columns > MOST_COLUMNS:
+        return None
+    # only where it is needed: the model takes longer to load than a small inspection
+    from ..model import make_model
+    from .branches import find_branches
+
+    model = make_model(mechanism)
+    q = np.zeros(model.coordinates)
+    return find_branches(model, whole, q, most=LISTED, hold_drives=hold_drives)
 
 
 def _set_record(s: Dependence) -> dict[str, Any]:
@@ -199,4 +233,5 @@ def _driven_record(d: Driven) -> dict[str, Any]:
         "idle_here": d.idle_here,
         "idle_motion": d.idle_motion,
         "dependent_sets": [_set_record(s) for s in d.sets],
+        "held": None if d.held is None else d.held.as_dict(),
     }

@@ -6,11 +6,11 @@ at the point p (arms r from the centres) keeps, for each of its directions u,
     along u:    u . (v_b + w_b x r_b) - u . (v_a + w_a x r_a) = 0
     about u:    u . w_b - u . w_a = 0
 
-`joint_frames` says which ones each kind of joint has, `joint_pairs` where they are. Where a joint slides, p
-is the point of the second body: what the joint exerts acts there. A drive adds one equation to its joint:
-about the axis of a hinge, along that of a slider, along a link (whose length is then the drive's affair
-alone). A coupling is one equation more: the rate of a joint's coordinate less its ratio times that of
-another joint, the row of a pair of its own. Nothing here knows of natural coordinates: these are the
+`joint_frames` says which ones each kind of joint has, and where they are. Where a joint slides, p is the point of
+the second body (reactions are stated about another point if that is the ground, see `PairsAt.offsets`). A drive
+adds one equation to its joint: about the axis of a hinge, along that of a slider, along a link (whose length then
+is determined by the drive alone). A coupling is one equation more: the rate of a joint's coordinate less its ratio
+times that of another joint, the row of a pair of its own. Nothing here knows of natural coordinates: these are the
 equations an engineer counts. Scaled (see `scaling`), all numbers are pure.
 """
 

@@ -240,6 +240,16 @@ class PairsAt:
         return self.places[1] - self.places[0]
 
     @cached_property
+    def offsets(self) -> Floats:
+        """From the point that reactions are stated about to the one that a pair's equations refer to, (np, 3).
+
+        A reaction is stated about the joint's point as `find_point` has it: that of the second body, or of the
+        first if the second is the ground. The equations refer to the point of the second body.
+        """
+        grounded = self.pairs._slides & (self.pairs.pair_bodies[:, 1] == GROUND)
+        return np.where(grounded[:, None], self.apart, 0.0)
+
+    @cached_property
     def axes(self) -> Floats:
         """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
         out = np.array(self.ends[0])

@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kinematics.pose import Pose
 from ..mechanism import End, LockedError, Mechanism, Move, loosen_rods, move_bodies
-from ..thresholds import MENDED, MISFIT, NULL_SHARE
+from ..thresholds import ALIGNED_AXES, MENDED, MISFIT, NULL_SHARE
 from .joint_equations import JointEquations, make_joint_equations
 from .locked import Locked, find_locked, measure_misfit
 
@@ -82,6 +82,9 @@ def bridge_misfit(
 
 def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
     """The mechanism with the least changed joint places and axes that moves exactly; None if not found."""
+    aligned, turned = _align_axes(mechanism)
+    if turned and find_locked(make_joint_equations(aligned)) is None:
+        return Mended(mechanism=aligned, metres=0.0, radians=turned, left=0.0)
     equations = make_joint_equations(mechanism)
     slot = _slots(mechanism, equations)
     far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
@@ -97,6 +100,32 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
                 left=left,
             )
     return None
+
+
+def _align_axes(mechanism: Mechanism) -> tuple[Mechanism, float]:
+    """The mechanism with axes that are almost parallel made so, and by how much they were turned at most [rad].
+
+    Least changes would make them meet far away instead: a spherical linkage, which rounding cannot tell from this.
+    """
+    found: list[Floats] = []
+    turned = 0.0
+    changed = mechanism.copy()
+    for n, joint in enumerate(mechanism.joints):
+        ends = []
+        for end in joint.ends:
+            if end.axis is None or mechanism.dimension == 2:
+                ends.append(end)
+                continue
+            axis = np.asarray(end.axis, dtype=float) / np.linalg.norm(end.axis)
+            signed = ((s, other) for other in found for s in (1.0, -1.0))
+            near = [s * b for s, b in signed if np.linalg.norm(axis - s * b) <= ALIGNED_AXES]
+            if not near:
+                found.append(axis)
+            else:
+                turned = max(turned, float(np.linalg.norm(axis - near[0])))
+            ends.append(replace(end, axis=near[0] if near else axis))
+        changed.joints[n] = replace(joint, ends=tuple(ends))
+    return changed, turned
 
 
 def _mend(

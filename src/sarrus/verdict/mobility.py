@@ -11,6 +11,7 @@ Drives leave less of these freedoms: the rank of W with their equations.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +21,12 @@ from ..mechanism import Mechanism
 from ..thresholds import IDLE_SPIN, MOVED_ZERO, NEAR_VALUE, NEARBY_TOLERANCE, THIN_BODY
 from .joint_equations import JointEquations
 from .joint_frames import GROUND, find_point
-from .nearby import STEP, Nearby, find_bent, find_nearby, in_doubt, step_along
+from .nearby import STEP, Nearby, find_nearby, in_doubt, step_along
 from .rank import DENSE, Rank, measure_rank
 from .redundancy import Dependence, find_redundancy
+
+if TYPE_CHECKING:
+    from .branches import Branches
 
 # velocities followed one by one to see whether they lead on: at most so many
 FOLLOWED = 12
@@ -44,8 +48,7 @@ class Mobility:
     count: Gruebler's; here, motion: mobilities; redundant_here, redundant_motion: equations that depend
     on others; classes: the words that apply, the weightiest first; rank: at this pose; nearby: poses
     looked at on the motion (none where the rank cannot be larger); dimensions: freedoms of the motions found
-    there, more than one number where motions of different kinds meet; second_order: whether the directions that
-    second order allows were followed; idle_spins: bodies without inertia
+    there, more than one number where motions of different kinds meet; idle_spins: bodies without inertia
     about an axis that no joint holds, whose spin counts as mobility but moves nothing (what has no other
     freedom is locked); free_bodies: without any joint.
     """
@@ -61,7 +64,6 @@ class Mobility:
     idle_spins: tuple[str, ...]
     free_bodies: tuple[str, ...]
     dimensions: tuple[int, ...] = ()
-    second_order: bool = False
 
     @property
     def classification(self) -> str:
@@ -87,11 +89,8 @@ def measure_mobility(
     here, most = equations.columns - rank.rank, min(equations.rows, equations.columns)
     close = rank.smallest < NEAR_VALUE
     nearby: list[Nearby] = []
-    bent: list[Nearby] | None = None
     if here and (rank.rank < most or close):
         nearby = find_nearby(equations, pose, given or [], most)
-        bent = find_bent(equations, pose)
-        nearby += bent or []
     largest = max([rank.rank, *(n.rank.rank for n in nearby)])
     motion = equations.columns - largest
     dimensions = [motion]
@@ -136,7 +135,6 @@ def measure_mobility(
             name for i, name in enumerate(equations.bodies) if i not in equations.pair_bodies
         ),
         dimensions=tuple(sorted(set(dimensions))),
-        second_order=bent is not None,
     )
 
 
@@ -243,7 +241,8 @@ class Driven:
 
     drives: their names; free_here, free_motion: freedoms they leave, here and nearby on the motion;
     idle_here, idle_motion: how many of them prescribe what joints and other drives hold already; sets:
-    the dependent equations of joints and drives here.
+    the dependent equations of joints and drives here; held: branches with the drives held, where they leave a
+    first-order freedom here that they do not leave nearby.
     """
 
     drives: tuple[str, ...]
@@ -252,6 +251,7 @@ class Driven:
     idle_here: int
     idle_motion: int
     sets: tuple[Dependence, ...]
+    held: Branches | None = None
 
 
 def measure_driven(whole: JointEquations, mobility: Mobility) -> Driven:

@@ -1,12 +1,7 @@
 """Poses near a given one on the motion: a small step along an allowed velocity, then closed again.
 
 Closing (kinematics/closing.py) converges slowly but surely back to the given pose where it can move by
-infinitesimal amounts only. Where motions meet, most velocities lead back, and which of the motions a step
-finds depends on how bodies are weighed: there the velocities x that second order allows are followed instead,
-
-    u^T W'(x) x = 0    for every u with u^T W = 0,
-
-common directions of quadrics (`sections`), so that motions of all dimensions are met.
+infinitesimal amounts only. Where branches meet, `local` finds all of them.
 """
 
 from __future__ import annotations
@@ -17,22 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats, plain_sum
+from ..arrays import Floats
 from ..kinematics.closing import lower_gaps, project_out
 from ..kinematics.pose import Pose, largest_twist
 from ..thresholds import (
     CLOSED_NEARBY,
     CLOSED_WHOLLY,
     EXACT_MISFIT,
-    FLAT_QUADRIC,
     FORBIDDEN_WISH,
     INSTANT_FREEDOM,
     NEARBY_TOLERANCE,
-    SAME_BRANCH,
 )
 from .joint_equations import JointEquations
 from .rank import DENSE, Rank, measure_rank
-from .sections import common_directions, independent
 
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05
@@ -43,12 +35,6 @@ MOST_POSES = 6
 WALKS = 3
 WALK = 8
 FOLLOWED = 100
-# second order is looked at up to so many velocities, by differences of this size
-MOST_BENT = 40
-DIFFERENCE = 1e-3
-# so many directions with the same number of freedoms to second order are tried, and so many in all
-ALIKE = 6
-MOST_TRIED = 30
 # further steps where a value nearby is neither zero nor counts: motions that touch part slowly
 FURTHER = 5
 
@@ -83,52 +69,6 @@ def find_nearby(
         if found[-1].rank.rank >= enough or len(found) == MOST_POSES:
             break
     return found
-
-
-def find_bent(equations: JointEquations, pose: Pose) -> list[Nearby] | None:
-    """Poses along the velocities that second order allows; None where it allows all of them.
-
-    None as well for mechanisms of more columns than a dense factorisation is for.
-    """
-    if equations.columns > DENSE:
-        return None
-    scaled = equations.scaled(pose)
-    U, values, V = np.linalg.svd(scaled.matrix.toarray())
-    rank = int(np.sum(values > equations.tolerance))
-    free, m = V[rank:], equations.columns - rank
-    if not 2 <= m <= MOST_BENT or rank == equations.rows:
-        return None
-    H = independent(_bends(equations, pose, scaled.named(U[:, rank:]), free), FLAT_QUADRIC)
-    if not len(H):
-        return None
-    found: list[Nearby] = []
-    tried: dict[int, int] = {}
-    for a in np.concatenate(common_directions(H, m)):
-        held = int(np.linalg.matrix_rank(2.0 * H @ a, tol=SAME_BRANCH))
-        if tried.get(held, 0) == ALIKE or plain_sum(tried.values()) == MOST_TRIED:
-            continue
-        tried[held] = tried.get(held, 0) + 1
-        there = step_along(equations, pose, a @ free)
-        if there is not None:
-            words = f"a direction of second order ({len(found) + 1})"
-            found.append(look_at(equations, pose, there, words))
-    return found
-
-
-def _bends(equations: JointEquations, pose: Pose, named: Floats, free: Floats) -> Floats:
-    """u^T W'(x) y of combinations of the named rows and free velocities, as pure numbers, (n, m, m)."""
-    size = np.where(equations.row_about, 1.0, equations.length)[:, None]
-    u = named * size
-    u = u / np.linalg.norm(u, axis=0) / size
-    twists = [equations.twists(pose, x) for x in free]
-    y = np.array([t[:, equations.used].ravel() for t in twists]).T
-    H = np.zeros((u.shape[1], len(free), len(free)))
-    for i, t in enumerate(twists):
-        W = [equations.carried_matrix(pose.moved(s * DIFFERENCE * t), pose) for s in (1, -1, 2, -2)]
-        # of fourth order: quadrics with a family of common roots have none if they are off
-        slope = (8.0 * (W[0] - W[1]) - (W[2] - W[3])) / (12.0 * DIFFERENCE)
-        H[:, i] = u.T @ (slope @ y)
-    return 0.5 * (H + np.swapaxes(H, 1, 2))
 
 
 def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:

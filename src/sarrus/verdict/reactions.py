@@ -9,8 +9,11 @@ The equations are those of W transposed, so nothing depends on the coordinates o
 component is unique if no self-stress (W^T y = 0) has a part in it, else it is shared [Wojtyra2005]:
 only sums over a dependent set are then determined by rigid bodies. Shared values are those of least
 norm, moments being divided by the mechanism's length, so that they do not depend on units; or, with
-joint stiffnesses k, those of least elastic energy, sum f^2 / k. A component that is shared at a single
-output and unique before and after is undetermined there: the motion passes a singular position.
+joint stiffnesses k, those of least elastic energy, sum f^2 / k.
+
+At a crossing the values are limits along the motion, or components are unbounded (near_crossings.py). Where no
+limit is known, a component that is shared at a single output and unique before and after is undetermined, and so
+are all components where what is left of the equations exceeds rounding.
 """
 
 from __future__ import annotations
@@ -26,11 +29,13 @@ from ..arrays import Flags, Floats, Ints, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
 from ..notebook import Sentences, html_table
-from ..thresholds import NEAR_VALUE, NO_PART_IN_STRESS
+from ..thresholds import BLURRED_REACTION, NEAR_VALUE, NO_PART_IN_STRESS, UNBALANCED
 from .joint_equations import JointEquations
 from .loads import BodyLoads
+from .near_crossings import CrossingContext, Pole
 from .wrenches import (
     Stiffness,
+    Wrenches,
     inertia_forces,
     read_motion,
     row_stiffness,
@@ -40,7 +45,10 @@ from .wrenches import (
 if TYPE_CHECKING:
     from ..kinematics.pose import BodyRows
 
-UNIQUE, SHARED, UNDETERMINED = "unique", "shared", "undetermined"
+# coordinates, rates and accelerations at some times, (n, nq) each
+States = tuple[Floats, Floats, Floats]
+
+UNIQUE, SHARED, UNDETERMINED, UNBOUNDED = "unique", "shared", "undetermined", "unbounded"
 LEAST_NORM, ELASTIC = "least norm", "stiffness"
 
 # rows of outputs treated at once: enough to be quick, few enough for the caches
@@ -49,30 +57,59 @@ ROWS_AT_ONCE = 16_000
 
 @dataclass(frozen=True)
 class Component:
-    """One component of a reaction: along or about a direction, over time."""
+    """One component of a reaction: along or about a direction, over time; not a number where it is unbounded."""
 
     kind: str
     directions: Floats
     values: Floats
     unique: Flags
     undetermined: Flags
+    unbounded: Flags
 
     @property
     def words(self) -> Words:
-        """The word "unique", "shared" or "undetermined" at each output."""
-        return _words(self.unique, self.undetermined)
+        """The word "unique", "shared", "undetermined" or "unbounded" at each output."""
+        return _words(self.unique, self.undetermined, self.unbounded)
+
+
+@dataclass(frozen=True)
+class UnboundedReaction:
+    """Growth of a reaction at a crossing: force and moment are about `force / (t - time)**order` and so on.
+
+    time [s]; force [N s^order], (dimension,), and moment [N m s^order], (3,), in the plane a number: zero in
+    directions in which the reaction is bounded.
+    """
+
+    time: float
+    order: int
+    force: Floats
+    moment: Floats
+
+    def __str__(self) -> str:
+        unit = "s" if self.order == 1 else f"s^{self.order}"
+        power = "" if self.order == 1 else f"^{self.order}"
+        parts = [
+            f"{word} {float(np.linalg.norm(values)):.4g} {kind} {unit} / |t - tc|{power}"
+            for word, values, kind in (("force", self.force, "N"), ("moment", self.moment, "N m"))
+            if np.any(values)
+        ]
+        return f"unbounded at tc = {self.time:.6g} s ({', '.join(parts)})"
 
 
 @dataclass(frozen=True)
 class Reaction(Sentences):
     """What a joint or drive exerts on one of its bodies, over time.
 
-    force [N], (n, dimension), and moment about the joint's place [N m], (n, 3), in the plane (n,), in
-    world directions (where a joint slides, its place is the point of the second body); force_unique,
+    force [N], (n, dimension), and moment about the joint's point [N m], (n, 3), in the plane (n,), in
+    world directions. The joint's point is that of `result.position(joint)`: where a joint slides, the one of the
+    second body, or of the first if the second is the ground. force_unique,
     moment_unique: flags of the same shapes, and those undetermined; components: the same by the
     directions of the joint (a hinge: its axis first; a drive: its axis), each with flags. Where a flag is
     not unique rigid bodies do not determine the value, and the one by `sharing` is given: "least norm"
     over all joints, or by "stiffness". smallest: singular value of W that counts, at each output.
+    unbounded: the crossings at which the reaction grows without bound, with coefficients, whether or not an
+    output falls on them; at an output that does, components that grow are not a number (force_unbounded,
+    moment_unbounded), and the others have their limit along the motion.
     largest_on: where three or more bodies share a pin, the largest force on each [N], by name.
     """
 
@@ -84,47 +121,70 @@ class Reaction(Sentences):
     moment_unique: Flags
     force_undetermined: Flags
     moment_undetermined: Flags
+    force_unbounded: Flags
+    moment_unbounded: Flags
     components: tuple[Component, ...]
     smallest: Floats
     sharing: str = LEAST_NORM
+    unbounded: tuple[UnboundedReaction, ...] = ()
     largest_on: dict[str, float] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Floats:
-        """Magnitude of the force at each output [N], shape (n,)."""
+        """Magnitude of the force at each output [N], shape (n,); not a number where it is unbounded."""
         return np.asarray(np.linalg.norm(self.force, axis=1))
 
     @property
+    def largest(self) -> float:
+        """Largest magnitude of the force at the outputs [N]; infinite if it is unbounded at a crossing."""
+        if any(np.any(u.force) for u in self.unbounded):
+            return np.inf
+        return float(np.nanmax(self.sizes, initial=0.0))
+
+    @property
     def force_words(self) -> Words:
-        """The word "unique", "shared" or "undetermined" for each entry of the force."""
-        return _words(self.force_unique, self.force_undetermined)
+        """The word "unique", "shared", "undetermined" or "unbounded" for each entry of the force."""
+        return _words(self.force_unique, self.force_undetermined, self.force_unbounded)
 
     @property
     def moment_words(self) -> Words:
-        """The word "unique", "shared" or "undetermined" for each entry of the moment."""
-        return _words(self.moment_unique, self.moment_undetermined)
+        """The word "unique", "shared", "undetermined" or "unbounded" for each entry of the moment."""
+        return _words(self.moment_unique, self.moment_undetermined, self.moment_unbounded)
 
     def __str__(self) -> str:
         parts = []
-        for values, words, unit in (
-            (self.force, self.force_words, "N"),
-            (self.moment, self.moment_words, "N m"),
+        for values, words, unit, what in (
+            (self.force, self.force_words, "N", "force"),
+            (self.moment, self.moment_words, "N m", "moment"),
         ):
-            what = "force" if unit == "N" else "moment"
-            for name, v, w in zip(_letters(values), _columns(values), _columns(words), strict=True):
-                if np.any(v) or not np.all(w == UNIQUE):
+            grows = np.any([getattr(u, what) for u in self.unbounded], axis=0)
+            grows = np.broadcast_to(grows, values.shape[1:])
+            for name, v, w, g in zip(
+                _letters(values),
+                _columns(values),
+                _columns(words),
+                np.atleast_1d(grows),
+                strict=True,
+            ):
+                if g:
+                    parts.append(f"{what} {name} unbounded, {_summary(w)}")
+                elif np.any(v) or not np.all(w == UNIQUE):
                     largest = float(np.abs(v).max(initial=0.0))
                     parts.append(f"{what} {name} up to {largest:.6g} {unit}, {_summary(w)}")
+        parts += [str(u) for u in self.unbounded]
         near = int(np.sum(self.smallest < NEAR_VALUE))
         if near:
             parts.append(
-                f"close to a singular position at {near} of {len(self.smallest)} outputs (smallest value "
+                f"close to a singular configuration at {near} of {len(self.smallest)} outputs (smallest value "
                 f"{self.smallest.min():.1e}), where reactions grow with its inverse"
             )
         if self.largest_on:
             # magnitudes differ from body to body: one of them alone would mislead
-            each = ", ".join(f"{size:.6g} N on {body}" for body, size in self.largest_on.items())
-            parts.append(f"the pin joins {len(self.largest_on)} bodies: up to {each}")
+            each = [
+                f"{_shown(size)}{' N' if np.isfinite(size) else ''} on {body}"
+                for body, size in self.largest_on.items()
+            ]
+            parts.append(f"the pin joins {len(self.largest_on)} bodies: up to {', '.join(each)}")
         return f"{self.joint} on {self.body}: " + ("; ".join(parts) or "nothing")
 
 
@@ -132,35 +192,41 @@ class Reaction(Sentences):
 class Reactions:
     """All joint reactions and driving forces at all outputs.
 
-    values: components of every row of W, (n, rows); directions: of the rows, (n, rows, 3); self_stress:
+    values: components of every row of W, (n, rows); directions: of the rows, (n, rows, 3); offsets: from the
+    joints' points to those that the rows refer to (`PairsAt.offsets`), (n, pairs, 3); self_stress:
     of each output, unit columns (rows, k); smallest: singular value of W that counts (beyond 200 columns
     an estimate, which does not fall below 1e-5), (n,); imbalance: largest force (or moment over the
     length) that is left on a body, over the largest one on any body, (n,); sharing: what shared values
-    go by.
+    go by; unresolved: where the run cannot tell the reactions, because the equations leave more than rounding, or
+    its errors divided by the smallest singular value are no longer small; poles: where reactions are unbounded;
+    at_pole: the number of the one that each output falls on, or -1: there `values` are the finite parts.
     """
 
     equations: JointEquations
     values: Floats
     directions: Floats
+    offsets: Floats
     self_stress: list[Floats]
     smallest: Floats
     imbalance: Floats
-    sharing: str = LEAST_NORM
+    sharing: str
+    unresolved: Flags
+    poles: tuple[Pole, ...]
+    at_pole: Ints
 
     def _repr_html_(self) -> str:
         """A row for each joint and body: largest force and moment, and whether they are unique."""
         rows = []
         for name in (*self.equations.joints, *self.equations.drives):
             for r in self.on_each(name):
-                force = float(r.sizes.max(initial=0.0))
                 turning = (
                     np.abs(r.moment) if r.moment.ndim == 1 else np.linalg.norm(r.moment, axis=1)
                 )
                 words = _summary(
                     np.concatenate([w.ravel() for w in (r.force_words, r.moment_words)])
                 )
-                moment = float(turning.max(initial=0.0))
-                rows.append((name, r.body, f"{force:.6g}", f"{moment:.6g}", words))
+                moment = float(np.nanmax(turning, initial=0.0))
+                rows.append((name, r.body, _shown(r.largest), f"{moment:.6g}", words))
         heads = ("joint", "on", "largest force [N]", "largest moment [N m]", "")
         return html_table(f"Reactions at {len(self.values)} outputs", heads, rows)
 
@@ -193,7 +259,7 @@ class Reactions:
         found = self._on(name, body)
         if len(bodies) < 3:
             return found
-        sizes = {r.body: float(r.sizes.max(initial=0.0)) for r in self.on_each(name)}
+        sizes = {r.body: r.largest for r in self.on_each(name)}
         return replace(found, largest_on=sizes)
 
     def _rows_of(self, name: str) -> tuple[Flags, Ints]:
@@ -215,24 +281,48 @@ class Reactions:
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]
         rows = np.array([np.flatnonzero((e.row_pair == p) & wanted) for p in mine])
+        # joints of several pairs do not slide, so that their offsets vanish
+        return self._sum_up(name, body, rows, int(mine[0]), sign)
+
+    def _sum_up(self, name: str, body: str, rows: Ints, pair: int, sign: float) -> Reaction:
+        """The reaction from its rows, those of each pair in a line; pair: whose offset counts."""
+        e = self.equations
         n, k = len(self.values), rows.shape[1]
-        values = sign * self.values[:, rows].sum(axis=1)
         about = e.row_about[rows[0]]
         directions = self.directions[:, rows[0]]
-        # a row of its own for each component, and for each world direction of force and moment
-        world = np.zeros((n, 6, k))
-        world[:, :3][:, :, ~about] = np.swapaxes(directions[:, ~about], 1, 2)
-        world[:, 3:][:, :, about] = np.swapaxes(directions[:, about], 1, 2)
+        shift = _shifts(directions, about, self.offsets[:, pair])
+        values = np.einsum("tij,tj->ti", shift, sign * self.values[:, rows].sum(axis=1))
+        world = _world_rows(directions, about, self.offsets[:, pair])
         unique = np.ones((n, k), dtype=bool)
         world_unique = np.ones((n, 6), dtype=bool)
         for at, stress in self._stresses:
             part = stress[:, rows].sum(axis=1)
-            unique[at] = np.linalg.norm(part, axis=2) <= NO_PART_IN_STRESS
+            unique[at] = np.linalg.norm(shift[at] @ part, axis=2) <= NO_PART_IN_STRESS
             seen = np.linalg.norm(world[at] @ part, axis=2)
             world_unique[at] = seen <= NO_PART_IN_STRESS
-        lost, world_lost = _find_alone(unique), _find_alone(world_unique)
-        wrench = np.einsum("tik,tk->ti", world, values)
+        unresolved = self.unresolved[:, None]
+        lost = _find_alone(unique) | unresolved
+        world_lost = _find_alone(world_unique) | unresolved
+        wrench = np.einsum("tik,tk->ti", world, sign * self.values[:, rows].sum(axis=1))
+        grows, world_grows = np.zeros((n, k), dtype=bool), np.zeros((n, 6), dtype=bool)
+        unbounded = []
         force, moment = slice(e.dimension), 5 if e.dimension == 2 else slice(3, 6)
+        for number, pole in enumerate(self.poles):
+            own = sign * pole.values[rows].sum(axis=0)
+            frame = pole.directions[None, rows[0]], about, pole.offsets[None, pair]
+            whole, own = _world_rows(*frame)[0] @ own, _shifts(*frame)[0] @ own
+            least = pole.least * np.array([1.0] * 3 + [e.length] * 3)
+            whole[np.abs(whole) <= least] = 0.0
+            at = self.at_pole == number
+            grows[at] = np.abs(own) > pole.least * np.where(about, e.length, 1.0)
+            world_grows[at] = whole != 0.0
+            if whole.any():
+                unbounded.append(
+                    UnboundedReaction(pole.time, pole.order, whole[force], whole[moment])
+                )
+        values, wrench = np.where(grows, np.nan, values), np.where(world_grows, np.nan, wrench)
+        unique &= ~(unresolved | grows)
+        world_unique &= ~(unresolved | world_grows)
         return Reaction(
             joint=name,
             body=body,
@@ -242,6 +332,8 @@ class Reactions:
             moment_unique=world_unique[:, moment],
             force_undetermined=world_lost[:, force],
             moment_undetermined=world_lost[:, moment],
+            force_unbounded=world_grows[:, force],
+            moment_unbounded=world_grows[:, moment],
             components=tuple(
                 Component(
                     "about" if about[i] else "along",
@@ -249,58 +341,184 @@ class Reactions:
                     values[:, i],
                     unique[:, i],
                     lost[:, i],
+                    grows[:, i],
                 )
                 for i in range(k)
             ),
             smallest=self.smallest,
             sharing=self.sharing,
+            unbounded=tuple(unbounded),
         )
 
 
-def solve_reactions(
-    equations: JointEquations,
-    bodies: BodyRows,
-    loads: BodyLoads,
-    times: Floats,
-    states: tuple[Floats, Floats, Floats],
-    stiffness: Stiffness | None = None,
-) -> Reactions:
-    """Reactions of all joints from coordinates, rates and accelerations of a result, (n, nq) each.
+def _world_rows(directions: Floats, about: Flags, offsets: Floats) -> Floats:
+    """From rows to world force and moment about the joint's point, (n, 6, rows).
+
+    directions: (n, rows, 3); offsets: from the joint's point to where the forces of the rows act, (n, 3).
+    """
+    out = np.zeros((len(directions), 6, len(about)))
+    along = directions[:, ~about]
+    out[:, :3][:, :, ~about] = np.swapaxes(along, 1, 2)
+    out[:, 3:][:, :, ~about] = np.swapaxes(np.cross(offsets[:, None], along), 1, 2)
+    out[:, 3:][:, :, about] = np.swapaxes(directions[:, about], 1, 2)
+    return out
+
+
+def _shifts(directions: Floats, about: Flags, offsets: Floats) -> Floats:
+    """From rows to components about the joint's point, (n, rows, rows): moments of the forces are added."""
+    out = np.zeros((len(directions), len(about), len(about)))
+    out[:] = np.eye(len(about))
+    moments = np.cross(offsets[:, None], directions[:, ~about])
+    out[:, np.ix_(about, ~about)[0], np.ix_(about, ~about)[1]] = np.einsum(
+        "tri,tsi->trs", directions[:, about], moments
+    )
+    return out
+
+
+class ReactionSolver:
+    """Solves W^T f = w of one mechanism for states along a motion.
 
     stiffness: of joints by name, (force [N/m], moment [N m/rad]); joints not named are rigid.
     """
-    n = len(times)
-    stiff = None if stiffness is None else row_stiffness(equations, stiffness)
+
+    def __init__(
+        self,
+        equations: JointEquations,
+        bodies: BodyRows,
+        loads: BodyLoads,
+        stiffness: Stiffness | None = None,
+    ) -> None:
+        self.equations, self.bodies, self.loads = equations, bodies, loads
+        self.stiffness = None if stiffness is None else row_stiffness(equations, stiffness)
+
+    @property
+    def sharing(self) -> str:
+        """How statically indeterminate reactions are shared."""
+        return LEAST_NORM if self.stiffness is None else ELASTIC
+
+    @property
+    def rows_at_once(self) -> int:
+        """States that are solved together."""
+        return max(8, ROWS_AT_ONCE // max(self.equations.rows, 1))
+
+    def solve(self, times: Floats, states: States, angles: Floats) -> Wrenches:
+        """Components of all rows; states: coordinates, rates and accelerations, (n, nq); angles: of torsions."""
+        e = self.equations
+        motion = read_motion(e, self.bodies, times, *states)
+        inertia = inertia_forces(e, motion)
+        applied = self.loads.wrenches(motion, angles)
+        # of a body that spins freely I w' and w x I w cancel
+        spun = np.sum(motion.spins**2, axis=2) @ np.trace(e.inertias, axis1=1, axis2=2)
+        arms = np.array([1.0] * 3 + [e.length] * 3)
+        sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
+        sizes = np.maximum(sizes, spun / e.length)
+        poses = Pose(motion.centers, motion.turns)
+        return solve_wrenches(e, poses, inertia - applied, self.stiffness, sizes)
+
+
+class OutputAngles:
+    """Angles of torsions at the outputs of a run, whose turns are counted from output to output."""
+
+    def __init__(self, solver: ReactionSolver, times: Floats, states: States) -> None:
+        self._solver, self._times = solver, times
+        self._count = len(solver.loads.torsions[0])
+        self._shown = self._look(times, states)
+        self.values = (
+            solver.loads.angles(times, *self._shown) if self._count else np.zeros((len(times), 0))
+        )
+
+    def at(self, times: Floats, states: States) -> Floats:
+        """The angles at some increasing times between outputs."""
+        if not self._count or not len(self._times):
+            return np.zeros((len(times), self._count))
+        shown = self._look(times, states)
+        # from the output before; what lies before the first one counts from that
+        k = max(int(np.searchsorted(self._times, times[0], "right")) - 1, 0)
+        begun = [
+            np.concatenate([one[k : k + 1], more])
+            for one, more in zip(self._shown, shown, strict=True)
+        ]
+        whole = self._solver.loads.angles(np.append(self._times[k], times), *begun)
+        return (whole + self.values[k] - self._shown[0][k])[1:]
+
+    def _look(self, times: Floats, states: States) -> tuple[Floats, ...]:
+        """Angles up to whole turns, their rates and accelerations, (n, torsions) each."""
+        if not self._count:
+            return (np.zeros((len(times), 0)),) * 3
+        solver, size = self._solver, self._solver.rows_at_once
+        looks = [
+            solver.loads.look(
+                read_motion(
+                    solver.equations,
+                    solver.bodies,
+                    times[k : k + size],
+                    *(x[k : k + size] for x in states),
+                )
+            )
+            for k in range(0, len(times), size)
+        ]
+        return tuple(np.concatenate(x) for x in zip(*looks, strict=True))
+
+
+def solve_reactions(
+    solver: ReactionSolver,
+    times: Floats,
+    states: States,
+    tolerance: float,
+    context: CrossingContext | None = None,
+) -> Reactions:
+    """Reactions of all joints from coordinates, rates and accelerations of a result, (n, nq) each.
+
+    tolerance: of the run; context: its crossings, if it was monitored and has any: at these, reactions are limits
+    along the motion.
+    """
+    equations, n = solver.equations, len(times)
     values = np.zeros((n, equations.rows))
     directions = np.zeros((n, equations.rows, 3))
+    offsets = np.zeros((n, len(equations.pair_joint), 3))
     stress: list[Floats] = []
     smallest, imbalance = np.ones(n), np.zeros(n)
-    size = max(8, ROWS_AT_ONCE // max(equations.rows, 1))
-    chunks = [slice(k, min(k + size, n)) for k in range(0, n, size)]
-    angles = np.zeros((n, len(loads.torsions[0])))
-    if angles.size:
-        # turns are counted from output to output: over all chunks
-        looks = [
-            loads.look(read_motion(equations, bodies, times[c], *(x[c] for x in states)))
-            for c in chunks
-        ]
-        angles = loads.angles(times, *(np.concatenate(x) for x in zip(*looks, strict=True)))
-    arms = np.array([1.0] * 3 + [equations.length] * 3)
-    for chunk in chunks:
-        motion = read_motion(equations, bodies, times[chunk], *(x[chunk] for x in states))
-        inertia = inertia_forces(equations, motion)
-        applied = loads.wrenches(motion, angles[chunk])
-        # of a body that spins freely I w' and w x I w cancel
-        spun = np.sum(motion.spins**2, axis=2) @ np.trace(equations.inertias, axis1=1, axis2=2)
-        sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
-        sizes = np.maximum(sizes, spun / equations.length)
-        poses = Pose(motion.centers, motion.turns)
-        found = solve_wrenches(equations, poses, inertia - applied, stiff, sizes)
-        directions[chunk] = found.directions
+    angles = OutputAngles(solver, times, states)
+    for k in range(0, n, solver.rows_at_once):
+        chunk = slice(k, min(k + solver.rows_at_once, n))
+        found = solver.solve(times[chunk], cut(states, chunk), angles.values[chunk])
+        directions[chunk], offsets[chunk] = found.directions, found.offsets
         values[chunk], stress = found.values, stress + found.self_stress
         smallest[chunk], imbalance[chunk] = found.smallest, found.imbalance
-    sharing = LEAST_NORM if stiff is None else ELASTIC
-    return Reactions(equations, values, directions, stress, smallest, imbalance, sharing)
+    # written so that nan is unresolved
+    unresolved = ~((smallest >= BLURRED_REACTION * tolerance) & (imbalance <= UNBALANCED))
+    series, poles = ([], []) if context is None else context.series(solver, angles)
+    at_pole = np.full(n, -1)
+    for one in series:
+        for t in np.flatnonzero(one.holds(times)):
+            values[t], stress[t], smallest[t], imbalance[t] = one.read(times[t], directions[t])
+            unresolved[t] = not imbalance[t] <= UNBALANCED
+            if one.at_crossing(times[t]):
+                at_pole[t] = next((i for i, p in enumerate(poles) if p.time == one.time), -1)
+    return Reactions(
+        equations=equations,
+        values=values,
+        directions=directions,
+        offsets=offsets,
+        self_stress=stress,
+        smallest=smallest,
+        imbalance=imbalance,
+        sharing=solver.sharing,
+        unresolved=unresolved,
+        poles=tuple(poles),
+        at_pole=at_pole,
+    )
+
+
+def cut(states: States, rows: slice) -> States:
+    """Some of the states."""
+    q, v, a = (x[rows] for x in states)
+    return q, v, a
+
+
+def _shown(size: float) -> str:
+    """A force as a table shows it."""
+    return f"{size:.6g}" if np.isfinite(size) else "unbounded"
 
 
 def _find_alone(unique: Flags) -> Flags:
@@ -313,8 +531,9 @@ def _find_alone(unique: Flags) -> Flags:
     return ~unique & before & after
 
 
-def _words(unique: Flags, undetermined: Flags) -> Words:
-    return np.where(unique, UNIQUE, np.where(undetermined, UNDETERMINED, SHARED))
+def _words(unique: Flags, undetermined: Flags, unbounded: Flags) -> Words:
+    other = np.where(unbounded, UNBOUNDED, np.where(undetermined, UNDETERMINED, SHARED))
+    return np.where(unique, UNIQUE, other)
 
 
 def _columns(values: NDArray) -> NDArray:
@@ -330,7 +549,7 @@ def _summary(words: Words) -> str:
     if np.all(words == UNIQUE):
         return UNIQUE
     parts = []
-    for word in (SHARED, UNDETERMINED):
+    for word in (SHARED, UNDETERMINED, UNBOUNDED):
         count = int(np.sum(words == word))
         if count == len(words):
             return word

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..thresholds import MISFIT
+
 if TYPE_CHECKING:
     from .crossings import Crossing, NearMiss
     from .inspection import Inspection
@@ -72,20 +74,11 @@ def write_sentences(x: Inspection) -> Iterator[str]:
     back = m.here - m.motion
     if "crossing" in m.classes:
         yield (
-            f"This is a singular position: {_many(back, 'freedom')} more here than nearby on the "
-            "motion; motions meet here, and only a velocity chooses between them."
+            f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches "
+            f"through it {' or '.join(str(d) for d in m.dimensions)}; only a velocity chooses between branches."
         )
-        if len(m.dimensions) > 1:
-            yield (
-                f"Motions with {' and '.join(str(d) for d in m.dimensions)} freedoms were found to meet here "
-                f"({_many(len(m.nearby), 'direction')} followed): a lower bound, others are not ruled out. The "
-                "smallest number is called the mobility of the motion."
-            )
-        elif not m.second_order:
-            yield (
-                "It is too large for directions of second order: "
-                f"{_many(len(m.nearby), 'direction')} followed, and motions with fewer freedoms are not ruled out."
-            )
+        if x.branches is None:
+            yield "It is too large for the analysis of its branches: others than those found are not ruled out."
     elif back and "locked" in m.classes:
         yield (
             f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow here "
@@ -98,6 +91,8 @@ def write_sentences(x: Inspection) -> Iterator[str]:
         )
     elif "locked" in m.classes and not (x.locked is not None and x.locked.nearly):
         yield "Nothing can move" + (" but idle spins" if m.idle_spins else "") + ": a structure."
+    if x.branches is not None and x.branches.classification != "regular":
+        yield f"Branches: {' '.join(x.branches.sentences)}"
     if x.locked is not None and x.locked.nearly:
         yield _play(x.locked)
     if "near-singular" in m.classes and x.locked is None:
@@ -124,11 +119,17 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
     names = _names([f"'{name}'" for name in d.drives])
     taken = mobility - d.free_motion
     if mobility == taken:
-        yield f"{_many(mobility, 'freedom')}, driven by {names}: nothing is left free."
+        nearby = " nearby" if d.free_here else ""
+        yield f"{_many(mobility, 'freedom')}, driven by {names}: nothing is left free{nearby}."
     else:
         yield (
             f"{_many(mobility, 'freedom')}, {taken} of them driven by {names}: "
             f"{d.free_motion} left free."
+        )
+    if d.held is not None and d.idle_here:
+        yield (
+            f"At this configuration the drives held leave {_many(d.held.freedoms, 'first-order freedom')} "
+            f"(a type II singularity of the drives). {' '.join(d.held.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:
         yield (
@@ -153,8 +154,6 @@ def _it(n: int) -> str:
 
 
 def _play(locked: Locked) -> str:
-    from ..thresholds import MISFIT
-
     allowed = MISFIT * locked.length
     lead = (
         f"Of its {locked.exact + locked.freedoms} freedoms {locked.freedoms} "

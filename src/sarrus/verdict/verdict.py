@@ -19,6 +19,7 @@ from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
     from ..kinematics.pose import BodyRows
+    from ..mechanism import Mechanism
 
 # poses looked at along a motion
 POSES = 9
@@ -117,7 +118,7 @@ class Verdict(Sentences):
 
 
 def make_verdict(
-    name: str,
+    mechanism: Mechanism,
     bodies: BodyRows,
     equations: JointEquations,
     method: str,
@@ -143,7 +144,7 @@ def make_verdict(
         tolerance = max(e.tolerance, HIDDEN_BY_VIOLATION * float(closure[i]) / e.length)
         ranks.append(measure_rank(e.scaled(pose).matrix, e.columns_a_body, tolerance))
     return Verdict(
-        inspection=inspect_equations(name, e, given),
+        inspection=inspect_equations(mechanism, e, given),
         times=tuple(float(times[i]) for i in chosen),
         ranks=tuple(ranks),
         crossings=None if moments is None else moments[0],

@@ -35,7 +35,8 @@ RIGID = 1e4
 class Wrenches:
     """Joint components at n poses, (n, rows); unit self-stresses of each, (rows, k), moments over the
     length; smallest singular values that count; what is left, relative to the largest force or weight;
-    directions of the rows, (n, rows, 3).
+    directions of the rows, (n, rows, 3); offsets: of the points that the equations of each pair refer to from
+    those that reactions are stated about (`PairsAt.offsets`), (n, pairs, 3).
     """
 
     values: Floats
@@ -43,6 +44,7 @@ class Wrenches:
     smallest: Floats
     imbalance: Floats
     directions: Floats
+    offsets: Floats
 
 
 def solve_wrenches(
@@ -76,7 +78,14 @@ def solve_wrenches(
     largest = np.maximum(np.abs(used / arm).max(axis=1, initial=weight), sizes)
     rest = np.abs(left / arm).max(axis=1, initial=0.0)
     imbalance = rest / np.where(largest > 0, largest, 1.0)
-    return Wrenches(f, free, smallest, imbalance, directions.reshape(n, -1, 3))
+    return Wrenches(
+        values=f,
+        self_stress=free,
+        smallest=smallest,
+        imbalance=imbalance,
+        directions=directions.reshape(n, -1, 3),
+        offsets=at.offsets.reshape(n, -1, 3),
+    )
 
 
 class _Copies:

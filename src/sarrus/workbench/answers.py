@@ -25,6 +25,7 @@ from ..report.curves import read_curves
 from ..report.plots import Frame, curve_plots
 from ..result import Result
 from ..scene import CROSSING, Scene, Sign, Sketch, make_scene, make_sketch
+from ..scene.branch_ghosts import make_ghosts
 from ..scene.player import scene_payload
 from ..simulate import simulate
 from .edit import edit
@@ -247,8 +248,15 @@ def _answer(result: Result, full: bool) -> Record:
         ],
         "tiles": curves.tiles,
         "marks": [mark.sentence for mark in scene.marks],
+        "ghosts": _ghosts(result, scene) if full and marks else [],
         "notes": [*notes, *curves.notes],
     }
+
+
+def _ghosts(result: Result, scene: Scene) -> list[Record]:
+    """Moving pictures of the branches at the first crossing."""
+    found = result.crossings[0].branches
+    return [ghost.payload() for ghost in make_ghosts(found, scene.sketch)]
 
 
 def _scene(result: Result, marked: bool) -> Scene:

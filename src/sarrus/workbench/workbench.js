@@ -147,6 +147,23 @@
       ["CSV", "all curves", () => player.values && [`${player.scene.name}.csv`, player.values.csv(player.values.names), "text/csv"]]]);
   }
 
+  // a moving picture of a branch: in grey where the branches meet, in colour along it
+  function ghost(branch) {
+    const make = (name, values) => {
+      const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+      Object.entries(values).forEach(([key, value]) => node.setAttribute(key, value));
+      return node;
+    };
+    const svg = make("svg", { viewBox: `0 0 ${branch.width} ${branch.height}`, width: branch.width, height: branch.height });
+    for (const [still, moving] of branch.lines) {
+      svg.append(make("polyline", { points: still, fill: "none", stroke: "#bbbbbb", "stroke-width": 2 }));
+      const line = make("polyline", { points: still, fill: "none", stroke: branch.colour, "stroke-width": 2, "stroke-opacity": 0.8 });
+      line.append(make("animate", { attributeName: "points", values: moving, dur: `${branch.seconds}s`, repeatCount: "indefinite" }));
+      svg.append(line);
+    }
+    return el("figure", {}, svg, el("figcaption", {}, branch.caption));
+  }
+
   let verdict = [];
   function showMessages(found, full) {
     const lines = (texts, className) => texts.map((text) => el("p", { className }, text));
@@ -160,6 +177,7 @@
     }
     out.push(...lines(told, "said"), ...lines(found.notes || [], ""));
     if ((found.marks || []).length) out.push(el("details", {}, el("summary", {}, "crossings in numbers"), ...lines(found.marks.slice(0, 20), "")));
+    if ((found.ghosts || []).length) out.push(el("details", {}, el("summary", {}, "branches at the first crossing"), el("div", { className: "ghosts" }, ...found.ghosts.map(ghost))));
     // what was unfolded stays so
     const open = new Set([...get("messages").querySelectorAll("details[open] > summary")].map((e) => e.textContent));
     get("messages").replaceChildren(...out);

@@ -18,3 +18,8 @@ A drive acts on equations instead, and has their right sides for w. Sums over al
 Small kernels take the tuple of their kind. What is compiled on its own (`block`) takes all loads: handing on
 a part of a tuple copies it at every call, a tenth of the time of a small mechanism.
 """
+
+from ...lazy import load_on_use
+
+# modules load when they are used
+__getattr__ = load_on_use(__name__)

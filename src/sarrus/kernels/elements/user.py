@@ -1,6 +1,7 @@
 """Forces of a user: w = what a function of (t, positions, velocities) of some points returns.
 
-The law is the user's, compiled if it can be, else called through Python:
+The law is the user's. It is compiled by our own translator if that knows what it uses (small_arrays.py), else by
+Numba if that is installed, else called through Python:
 
     void(t, position, velocity, force):      arrays (points, dimension) in m, m/s and N
 
@@ -30,6 +31,8 @@ UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES
 
 # compiled functions that are kept for later runs
 MOST_KEPT = 32
+# who compiles them
+SARRUS, NUMBA = "sarrus", "Numba"
 
 
 @at_address
@@ -54,7 +57,7 @@ def find_fault(values: Floats, shape: tuple[int, int]) -> str:
 class UserCall:
     """The function of one user force, with its address for the kernels.
 
-    compiled: whether it runs compiled; failure: what went wrong first, in words.
+    compiled: whether it runs compiled; how: by what it runs, in words; failure: what went wrong first, in words.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], shape: tuple[int, int]) -> None:
@@ -63,9 +66,18 @@ class UserCall:
         self.shape = shape
         self.failure = ""
         self.interrupt: BaseException | None = None
-        self._entry = _take_compiled(self) if COMPILES else None
+        self._entry, self._why = (
+            _take_compiled(self) if COMPILES else (None, "kernels run as Python")
+        )
         self._plain = UserFunction(_forward(weakref.ref(self)))
         self.compiled = self._entry is not None
+
+    @property
+    def how(self) -> str:
+        """By what it runs, and why, in words."""
+        if not self.compiled or self._entry is None:
+            return f"runs as plain Python ({self._why})"
+        return "runs compiled" + (f" by {NUMBA}" if self._entry.code.compiler == NUMBA else "")
 
     @property
     def address(self) -> int:
@@ -98,9 +110,11 @@ class UserCall:
         plain = self.evaluate(0.0, position, velocity)
         if self.compiled and self._entry is not None and not self.failure:
             arrays = [np.array(x, dtype=float, order="C") for x in (position, velocity, plain)]
-            self._entry.code.ctypes(0.0, *(x.ctypes.data_as(DOUBLES) for x in arrays))
+            pointers = (x.ctypes.data_as(DOUBLES) for x in arrays)
+            UserFunction(self._entry.code.address)(0.0, *pointers)
             size = SAME_VALUE * (1e-300 + np.abs(plain).max(initial=0.0))
             self.compiled = bool(np.all(np.abs(arrays[2] - plain) <= size))
+            self._why = "compiled it gives another force at the start"
 
     def call(self, t: float, position: Any, velocity: Any, force: Any) -> None:
         """The forces by plain Python, from and to pointers."""
@@ -120,7 +134,9 @@ class _Compiled:
         self.constants = _constants(function)
         self.owner: Callable[[], UserCall | None] = lambda: None
         self.plain = UserFunction(_forward(lambda: self.owner()))
-        self.code: Any = _compile(function, shape, self.plain)
+        code, self.why = _compile(function, shape, self.plain)
+        # those without code are not kept
+        self.code: Any = code
 
     def fits(self, call: UserCall) -> bool:
         """Whether it is what a call needs: the same function, seeing the same."""
@@ -132,8 +148,8 @@ class _Compiled:
 _KEPT: list[_Compiled] = []
 
 
-def _take_compiled(call: UserCall) -> _Compiled | None:
-    """The function of a call compiled, now or for an earlier run; None if the compiler does not take it."""
+def _take_compiled(call: UserCall) -> tuple[_Compiled | None, str]:
+    """The function of a call compiled, now or for an earlier run; None, and why, if it cannot be."""
     fitting = [kept for kept in _KEPT if kept.fits(call)]
     if fitting and all(kept.owner() is not None for kept in fitting):
         # the call of an earlier run may only wait to be collected
@@ -144,11 +160,11 @@ def _take_compiled(call: UserCall) -> _Compiled | None:
     else:
         _KEPT.remove(entry)
     if entry.code is None:
-        return None
+        return None, entry.why
     _KEPT.insert(0, entry)
     del _KEPT[MOST_KEPT:]
     entry.owner = weakref.ref(call)
-    return entry
+    return entry, ""
 
 
 def _constants(function: Callable[..., Any]) -> dict[str, Any] | None:
@@ -177,13 +193,46 @@ def _forward(owner: Callable[[], UserCall | None]) -> Callable[..., None]:
     return call
 
 
-def _compile(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Any:
-    """The function compiled for the kernels, or None if the compiler does not take it."""
-    # it loads slowly: only who has such forces pays for it
+class Code(NamedTuple):
+    """Compiled code of a function: who compiled it, its address, and what has to live as long."""
+
+    compiler: str
+    address: int
+    owner: Any
+
+
+def _compile(
+    function: Callable[..., Any], shape: tuple[int, int], plain: Any
+) -> tuple[Code | None, str]:
+    """The function compiled for the kernels, and if it is not, why: by our own translator, else by Numba."""
+    why = []
+    for compile_function in (_translate, _compile_by_numba):
+        try:
+            return compile_function(function, shape, plain), ""
+        except Exception as error:
+            # whatever the reason: the next one does it, at last plain Python, and the result says so
+            why.append(str(error) or type(error).__name__)
+    return None, "; ".join(why)
+
+
+def _translate(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Code:
+    # the compiler loads slowly
+    from ..language.small_arrays import ENTRY, translate_user_function
+    from ..native import Engine, compile_kernel
+
+    address = ctypes.cast(plain, ctypes.c_void_p).value or 0
+    text = translate_user_function(function, shape, address)
+    engine = Engine()
+    return Code(SARRUS, engine.load(compile_kernel(text), ENTRY), engine)
+
+
+def _compile_by_numba(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Code:
     try:
         import numba
     except ImportError:
-        return None
+        raise NotImplementedError(
+            "Numba, which compiles more (sarrus[numba]), is not installed"
+        ) from None
     user = numba.njit(error_model="numpy", boundscheck=True)(function)
     doubles = numba.types.CPointer(numba.types.float64)
     signature = numba.types.void(numba.types.float64, doubles, doubles, doubles)
@@ -202,10 +251,11 @@ def _compile(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -
             plain(t, position, velocity, force)
 
     try:
-        return numba.cfunc(signature)(call)
+        code = numba.cfunc(signature)(call)
     except Exception:
-        # whatever the reason: plain Python does it, and the result says so
-        return None
+        # its messages fill pages
+        raise NotImplementedError("Numba does not compile it either") from None
+    return Code(NUMBA, int(code.address or 0), code)
 
 
 # columns of the calls

@@ -137,6 +137,9 @@ class Expressions(Text):
             if cut.upper is None
             else self.convert(self.value(cut.upper), INT)
         )
+        # an empty part may begin at the end
+        self.within(first, base.sizes[0], node, end=True)
+        self.within(last, base.sizes[0], node, end=True)
         at = first
         for size in base.sizes[1:]:
             at = self.operate(node, ast.Mult(), at, Number(INT, size))
@@ -151,6 +154,7 @@ class Expressions(Text):
         for k in range(len(base.sizes)):
             if k < len(nodes):
                 index = self.whole(self.value(nodes[k]))
+                self.within(index, base.sizes[k], node)
                 at = index if k == 0 else self.operate(node, ast.Add(), at, index)
             if k + 1 < len(base.sizes):
                 at = self.operate(node, ast.Mult(), at, Number(INT, base.sizes[k + 1]))
@@ -409,6 +413,7 @@ class Expressions(Text):
             if not isinstance(kind, Fixed)
             for text, part in zip(llvm_types(kind), names_in(x), strict=True)
         ]
+        parts = [*self.hidden, *parts]
         return self.results_of(f"call {return_type(result)} @{name}({', '.join(parts)})", result)
 
     def results_of(self, call: str, result: Any) -> Any:

@@ -28,6 +28,7 @@ from .kinds import (
     hexadecimal,
     is_literal,
     wider,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _in_lanes(body: Expressions, x: Any) -> Any:
     if body.module.alone:
         raise TranslationError("runs in lanes have no lanes within")
     if isinstance(x, Array):
-        return Array(LANES, x.address, x.sizes[:-1], x.home)
+        return Array(LANES, x.address, body.sizes_in_lanes(x.sizes), x.home)
     return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
 
 
@@ -110,10 +111,12 @@ def _rows_of_lanes(body: Expressions, x: Any) -> Array:
 def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
     """Half of the lanes where they hold the last numbers of a row: eight take twice as long to load as four."""
     if _takes_one(body, x):
+        body.within(t, x.sizes[0])
         at = body.line(f"getelementptr inbounds {x.kind}, ptr {x.address}, i64 {t.name}")
         return Array(x.kind, at, ("1",), x.home)
     whole = is_literal(t.name) and is_literal(count.name)
     kind = NARROW if whole and int(count.name) - WIDTH * int(t.name) <= WIDTH // 2 else LANES
+    body.within_lanes(t, width_of(kind), x.sizes[0])
     at = body.line(f"getelementptr inbounds {LANES}, ptr {x.address}, i64 {t.name}")
     return Array(kind, at, ("1",), x.home)
 
@@ -229,6 +232,8 @@ KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.exp: _written("exp"),
     np.sin: _written("sin", wide.sine),
     np.cos: _written("cos", wide.cosine),
+    np.tan: _written("tan"),
+    np.tanh: _written("tanh"),
     np.rint: _named("llvm.rint.f64"),
     np.arctan2: _written("arctan2"),
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from .checks import AFTER, BEFORE, COPY, CheckedBody
 from .entry import Prologue
 from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, Layout, return_type
 from .masks import MaskedBody
@@ -30,13 +31,21 @@ class Module:
     """The text of an entry and of all it calls.
 
     unrolls: what is known of integers is written out, loops too; alone: nothing within a run lies in SIMD
-    lanes; masked: lanes hold runs; inline: an attribute for all functions, if not their own.
+    lanes; masked: lanes hold runs; inline: an attribute for all functions, if not their own; checked: every
+    access is within bounds, or the entry says which is not.
     """
 
     def __init__(
-        self, unrolls: bool = False, alone: bool = False, masked: bool = False, inline: str = ""
+        self,
+        unrolls: bool = False,
+        alone: bool = False,
+        masked: bool = False,
+        inline: str = "",
+        checked: bool = False,
     ) -> None:
         self.unrolls, self.alone, self.masked, self.inline = unrolls, alone, masked, inline
+        self.checked = checked
+        self.body = MaskedBody if masked else CheckedBody if checked else Body
         self._functions: dict[Any, tuple[str, Any]] = {}
         self._texts: list[str] = []
         self._globals: dict[str, str] = {}
@@ -49,14 +58,17 @@ class Module:
     ) -> tuple[str, list[str]]:
         """Text with an entry int(words, results), and the kinds of its results; see arguments.py.
 
-        It returns 0, or 1 if an argument is of another type.
+        It returns 0, or 1 if an argument is of another type, or 2 after an access out of bounds (checks.py).
         """
         callee, result = self.function(function, tuple(kinds))
         head = Prologue(layout)
-        given = [part for kind in kinds for part in head.take(kind)]
+        given = [*self.body.hidden, *(part for kind in kinds for part in head.take(kind))]
         call = f"call {return_type(result)} @{callee}({', '.join(given)})"
         results = list(result) if isinstance(result, tuple) else [result] if result else []
         lines = [f"%r = {call}" if results else call]
+        if self.checked:
+            lines = [*BEFORE, *lines, *AFTER]
+            self.declare("memcpy", COPY)
         for n, kind in enumerate(results):
             part = "%r"
             if isinstance(result, tuple):
@@ -121,7 +133,7 @@ def _translate(
     ]
     settled: dict[str, Any] = {}
     while True:
-        body = (MaskedBody if module.masked else Body)(module, function, fuses, settled)
+        body = module.body(module, function, fuses, settled)
         text = body.write(name, node, kinds, inline)
         if not body.widened:
             return text, settled.get("return")

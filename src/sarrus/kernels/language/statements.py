@@ -25,7 +25,7 @@ class Body(Expressions):
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
         """All of it."""
-        parameters = []
+        parameters = list(self.hidden)
         for argument, kind in zip(node.args.args, kinds, strict=True):
             names = []
             for n, text in enumerate(llvm_types(kind)):
@@ -35,16 +35,21 @@ class Body(Expressions):
         self.statements(node.body)
         if not self.closed:
             self.emit("ret void" if self.settled.get("return") is None else "unreachable")
+        self.finish()
         result = return_type(self.settled.get("return"))
         head = f"define internal {result} @{name}({', '.join(parameters)}) {inline} nounwind"
         body = "\n  ".join([*self.begin, "br label %begin", "\nbegin:", *self.lines])
         return f"{head} {{\n  {body}\n}}\n"
+
+    def finish(self) -> None:
+        """What follows after the last statement."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         """One after the other, as far as they are reached."""
         for node in nodes:
             if self.closed:
                 return
+            self.statement = node
             try:
                 getattr(self, f"do_{type(node).__name__}")(node)
             except (AttributeError, KeyError) as error:

@@ -36,9 +36,13 @@ if TYPE_CHECKING:
 class Text:
     """A function being translated. settled: kinds of its variables and of its result, as far as they are known.
 
+    hidden: parameters that all functions of a module take and hand on, besides their own.
+
     fuses: whether a sum with a product is rounded once, where the processor can; the text says which sums, so that
     all code made of a kernel gives the same bits. widened: whether a kind turned out to be another one on the way.
     """
+
+    hidden: tuple[str, ...] = ()
 
     def __init__(self, module: Module, function: Any, fuses: bool, settled: dict[str, Any]) -> None:
         self.module, self.function, self.fuses, self.settled = module, function, fuses, settled
@@ -55,6 +59,7 @@ class Text:
         self.loops: list[tuple[str, str]] = []
         self.closed = False
         self.count = 0
+        self.statement: ast.stmt = ast.Pass()
         closure = function.__closure__ or ()
         free = function.__code__.co_freevars
         self.outside = {n: c.cell_contents for n, c in zip(free, closure, strict=True)}
@@ -199,6 +204,18 @@ class Text:
             how = "fptosi double" if value.kind == FLOAT else "zext i1"
             return Number(INT, self.line(f"{how} {value.name} to i64"))
         return self.truth(value)
+
+    def within(
+        self, index: Number, size: str, node: ast.AST | None = None, end: bool = False
+    ) -> None:
+        """Make sure that an index is within bounds, or at the end: only checked code does (checks.py)."""
+
+    def within_lanes(self, t: Number, width: int, size: str) -> None:
+        """The same of so many numbers from the t-th lanes of a row on."""
+
+    def sizes_in_lanes(self, sizes: tuple[str, ...]) -> tuple[str, ...]:
+        """Sizes of an array of lanes, whose last axis fills them."""
+        return sizes[:-1]
 
     def share(self, value: Number) -> Number:
         """What runs in lanes share: here there is one."""

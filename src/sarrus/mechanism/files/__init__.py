@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...lazy import load_on_use
 from ..mechanism import Mechanism
 from .paths import get_value, set_value
 from .writing import save_text, to_data, to_text
@@ -27,6 +28,9 @@ __all__ = [
     "to_text",
 ]
 
+# pydantic and the YAML reader load slowly
+__getattr__ = _load = load_on_use(__name__)
+
 
 @dataclass(frozen=True, eq=False)
 class LoadedFile:
@@ -43,20 +47,15 @@ def load(path: str | Path, *, check: bool = True) -> Mechanism:
     Raises ModelFileError (a MechanismError) that lists every problem with file, line and key. check:
     also refuse a mechanism that cannot be simulated.
     """
-    from .building import build_mechanism
-    from .reading import load_document
-
-    return build_mechanism(load_document(path), check)
+    return _load("building").build_mechanism(_load("reading").load_document(path), check)
 
 
 def load_file(path: str | Path) -> LoadedFile:
     """Read a model file; the mechanism with its plain data and remarks."""
-    from .building import build_mechanism, remarks
-    from .reading import load_document
-
-    document = load_document(path)
-    mechanism = build_mechanism(document)
-    return LoadedFile(mechanism, document.data, remarks(document, mechanism))
+    document = _load("reading").load_document(path)
+    building = _load("building")
+    mechanism = building.build_mechanism(document)
+    return LoadedFile(mechanism, document.data, building.remarks(document, mechanism))
 
 
 def load_data(path: str | Path) -> dict[str, Any]:
@@ -69,10 +68,7 @@ def from_data(data: dict[str, Any], source: str = "data", *, check: bool = True)
 
     source: what messages call it.
     """
-    from .building import build_mechanism
-    from .reading import Document
-
-    return build_mechanism(Document(source, data), check)
+    return _load("building").build_mechanism(_load("reading").Document(source, data), check)
 
 
 def save(mechanism: Mechanism, path: str | Path) -> None:
@@ -82,6 +78,4 @@ def save(mechanism: Mechanism, path: str | Path) -> None:
 
 def make_schema() -> dict[str, Any]:
     """The JSON Schema of a model file."""
-    from .schema import make_schema
-
-    return make_schema()
+    return _load("schema").make_schema()

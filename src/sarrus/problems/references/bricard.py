@@ -69,13 +69,6 @@ def bricard_reference(
     return length * np.column_stack([x, y, z, vx, vy, vz])
 
 
-def bricard_period(
-    section: float = 0.1, gravity: float = 9.81, length: float = 1.0, mass: float = 1.0
-) -> float:
-    """Time from rest at the start back to rest at the start [s]."""
-    return 2.0 * np.pi * float(_solve_series(section, gravity, length, mass)[0])
-
-
 def bricard_chain(a: ArrayLike) -> tuple[Floats, Floats]:
     """Joint points and axes with the first rod turned by a about y, rod length 1.
 

@@ -1,0 +1,131 @@
+"""Where a run starts that is to follow a branch through a singular configuration.
+
+A velocity chooses between branches with different tangents, but not between those with a common one. So the run
+starts at a configuration that lies on the branch already, a small distance s from the singular one, and moves
+along it. Branches that part like s^p are apart there by PARTED of a link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kinematics.constraints import Constraints
+from ..kinematics.pose import read_poses, read_spins
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.mechanism import move_bodies
+from ..verdict.branches import Branch, trace
+from ..verdict.joint_equations import make_joint_equations
+from .closing import moves_to
+from .velocities import solve_start_velocity
+
+if TYPE_CHECKING:
+    from ..kernels.layout import Form
+
+# distance from the singular configuration, in lengths of a link, and by how much branches have parted there
+LEAST, PARTED = 1e-3, 1e-6
+# rows of a path to the configuration that confirmed the branch
+STEPS = 200
+
+
+@dataclass(frozen=True)
+class BranchStart:
+    """A mechanism that stands on a branch and moves along it, and a sentence about it."""
+
+    mechanism: Mechanism
+    sentence: str
+
+
+def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
+    """The mechanism at a configuration on the branch, with a velocity along it.
+
+    Its kinetic energy is that of the motion which led to the singular configuration, or of the given velocities;
+    where there are none, the fastest body turns at 1 rad/s.
+    """
+    site = branch.site
+    if site is None or branch.ahead is None:
+        raise ValueError("follow: this branch was not confirmed at a configuration nearby")
+    model = site.model
+    if mechanism.drives:
+        raise MechanismError(
+            f"'{mechanism.name}' has drives, which prescribe its motion from its own start; leave them out to "
+            "follow a branch"
+        )
+    names = tuple(body.name for body in mechanism.bodies)
+    if names != tuple(body.name for body in model.mechanism.bodies):
+        raise MechanismError(
+            f"follow: the branch belongs to '{model.name}', whose bodies are not those of '{mechanism.name}'"
+        )
+    x = _small(branch)
+    q = site.coordinates + x
+    direction = _tangent(model.form, q, branch)
+    speed = _speed(mechanism, branch, x, direction)
+    equations = make_joint_equations(model.mechanism)
+    pose = read_poses(equations.centers, model.body_rows, q[None])[0]
+    moved = move_bodies(mechanism, moves_to(model.mechanism, equations, pose))
+    _set_velocities(moved, branch, q, speed * direction)
+    away = float(np.abs(x).max()) * model.units.length
+    text = f"starts on the branch, {away:.3g} m from the singular configuration"
+    if branch.instantaneous > branch.dimension:
+        text += (
+            f"; along it the instantaneous mobility is {branch.instantaneous}, the finite {branch.dimension}: its "
+            "joint equations stay singular, and a simulation may not leave the start"
+        )
+    return BranchStart(moved, text)
+
+
+def _small(branch: Branch) -> Floats:
+    """The displacement to the configuration on the branch at which the run starts."""
+    site = branch.site
+    assert site is not None
+    wanted = max(LEAST, PARTED ** (1.0 / branch.contact) if branch.contact else 0.0)
+    path = trace(site.model, site.coordinates, branch, STEPS)
+    ahead = path[len(path) // 2 + 1 :] if branch.behind is not None else path[1:]
+    far = np.abs(ahead).max(axis=1)
+    return np.asarray(ahead[min(int(np.searchsorted(far, wanted)), len(ahead) - 1)])
+
+
+def _tangent(form: Form, q: Floats, branch: Branch) -> Floats:
+    """Rates along the branch at a configuration on it, the size of its direction."""
+    J = Constraints(form, joints=True).jacobian(q)
+    free = np.linalg.svd(J)[2][len(q) - branch.instantaneous :]
+    w = branch.direction
+    along = free.T @ (free @ w)
+    return np.asarray(along * (np.linalg.norm(w) / np.linalg.norm(along)))
+
+
+def _speed(mechanism: Mechanism, branch: Branch, x: Floats, direction: Floats) -> float:
+    """The factor of the direction with the kinetic energy of the motion so far, or of the given velocities."""
+    site = branch.site
+    assert site is not None
+    model, v = site.model, site.rates
+    if v is None and not np.any(site.coordinates):
+        v = solve_start_velocity(model, mechanism)[0]
+    if v is None or not np.any(v):
+        return 1.0
+    M = model.mass_matrix()
+    energy = float(v @ (M @ v)) + 2.0 * float(model.form.Q @ x)
+    if energy <= 0.0:
+        # gravity stops it before it gets there
+        energy = float(v @ (M @ v))
+    return float(np.sqrt(energy / float(direction @ (M @ direction))))
+
+
+def _set_velocities(mechanism: Mechanism, branch: Branch, q: Floats, rates: Floats) -> None:
+    """Give the velocities of all joints that move and of all bodies."""
+    site = branch.site
+    assert site is not None
+    model = site.model
+    mechanism.velocities.clear()
+    mechanism.angular_velocities.clear()
+    for joint in mechanism.joints:
+        if joint.name in model.points:
+            velocity = np.asarray(model.point_rows(joint.name) @ rates)
+            if np.any(velocity):
+                mechanism.set_velocity(joint.name, velocity)
+    spins = read_spins(model.body_rows, q[None], rates[None], np.zeros((1, len(q))))[0][0]
+    for name, spin in zip(model.body_rows.names, spins, strict=True):
+        mechanism.set_angular_velocity(name, spin[2] if model.dimension == 2 else spin)

@@ -1,0 +1,282 @@
+"""Invariants of a result: what must hold of its forces, motion, energy and crossings, and how accurately it does.
+
+Every check compares two quantities that are computed in different ways, from what users can read: reactions about
+the points of their joints, accelerations, powers of drives, energies, constraints, crossings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arrays import Flags, Floats
+from .notebook import Sentences
+from .thresholds import NEAR_VALUE, UNBALANCED
+
+if TYPE_CHECKING:
+    from .result import Result
+    from .verdict.loads import BodyMotion
+    from .verdict.reactions import Reaction
+
+# errors of a run are allowed so many tolerances: they grow along it
+TOLERANCES = 1e3
+# speeds below this share of a mechanism's own (a length in the run, or its weight's over a length) are rest
+AT_REST = 1e-6
+
+
+@dataclass(frozen=True)
+class AuditCheck(Sentences):
+    """One invariant: its name, whether it holds, largest relative deviation, what is allowed, in a sentence."""
+
+    name: str
+    holds: bool
+    deviation: float
+    allowed: float
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Audit(Sentences):
+    """The invariants of a result; holds: all of them do."""
+
+    name: str
+    checks: tuple[AuditCheck, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all invariants hold."""
+        return all(check.holds for check in self.checks)
+
+    def __str__(self) -> str:
+        failed = [check.name for check in self.checks if not check.holds]
+        head = "all invariants hold" if not failed else f"not all hold: {', '.join(failed)}"
+        return "\n".join([f"{self.name}: {head}", *(f"  {check}" for check in self.checks)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        checks = [{**vars(check)} for check in self.checks]
+        return {"name": self.name, "holds": self.holds, "checks": checks}
+
+
+def audit(result: Result) -> Audit:
+    """Check the invariants of a result: equilibrium of every body, powers, energy, constraints, crossings.
+
+    Parameters
+    ----------
+    result : Result
+        A result of `simulate` or `load_result`.
+
+    Returns
+    -------
+    Audit
+        One check per invariant, with its largest deviation; ``holds`` if all of them hold. Prints as sentences.
+
+    Raises
+    ------
+    ValueError
+        If the result has no outputs.
+    """
+    if not len(result.times):
+        raise ValueError(f"'{result.name}' has no outputs to audit: {result.message}")
+    found = _Auditor(result)
+    checks = [
+        found.newton_euler(),
+        found.reaction_power(),
+        found.energy_rate(),
+        found.energy(),
+        found.constraints(),
+    ]
+    if result.outcome.watch is not None:
+        checks.append(found.crossings())
+    return Audit(result.name, tuple(checks))
+
+
+class _Auditor:
+    """The quantities that are compared."""
+
+    def __init__(self, result: Result) -> None:
+        from .verdict.wrenches import inertia_forces, read_motion
+
+        self._result = result
+        self._e = e = result.joint_equations
+        self._tolerance = TOLERANCES * result._run_tolerance
+        # velocities have the errors of a run
+        self._allowed = max(UNBALANCED, self._tolerance)
+        states = result.coordinates, result.rates, result.accelerations
+        self._motion: BodyMotion = read_motion(e, result.model.body_rows, result.times, *states)
+        applied = result._loads.wrenches(self._motion, result.record.angles)
+        # what joints and drives have to exert on each body, about its centre
+        self._needed = inertia_forces(e, self._motion) - applied
+        self._arms = np.array([1.0] * 3 + [e.length] * 3)
+        weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
+        sizes = np.maximum(np.abs(self._needed), np.abs(applied)) / self._arms
+        self._force = max(float(sizes.max(initial=weight)), 1e-300)
+        self._twists = np.concatenate([self._motion.velocities, self._motion.spins], axis=2)
+        own = np.sqrt(self._force / float(e.masses.min()) * e.length)
+        least = AT_REST * max(float(own), e.length / max(float(result.times[-1]), 1e-300))
+        self._speed = float(np.abs(self._twists * self._arms).max(initial=least))
+        self._given, self._work, self._known = self._exerted()
+
+    def _exerted(self) -> tuple[Floats, dict[str, Floats], Flags]:
+        """What joints and drives exert on each body, (n, nb, 6); the power of each joint; outputs that count."""
+        result, e = self._result, self._e
+        given = np.zeros_like(self._needed)
+        known = np.ones(len(result.times), dtype=bool)
+        work: dict[str, Floats] = {}
+        ends = {joint.name: joint.bodies for joint in result.mechanism.joints}
+        drives = {d.name: ends[d.joint][:2] for d in result.mechanism.drives}
+        points = {name: name for name in ends} | {d.name: d.joint for d in result.mechanism.drives}
+        for name, bodies in (ends | drives).items():
+            power = np.zeros(len(result.times))
+            for body in bodies:
+                reaction = result.reaction(name, body)
+                wrench = _in_space(reaction)
+                known &= np.isfinite(wrench).all(axis=1) & ~_is_undetermined(reaction)
+                if body != result.mechanism.GROUND:
+                    b = e.bodies.index(body)
+                    place = self._place(points[name], bodies)
+                    wrench[:, 3:] += np.cross(place - self._motion.centers[:, b], wrench[:, :3])
+                    given[:, b] += wrench
+                    power += np.einsum("ti,ti->t", wrench, self._twists[:, b])
+            work[name] = power
+        return given, {name: work[name] for name in ends}, known
+
+    def _place(self, joint: str, bodies: tuple[str, ...]) -> Floats:
+        """The point that the reaction of a joint is stated about, from the origin of the joint equations."""
+        result = self._result
+        ground = result.mechanism.GROUND
+        # a weld without a place is stated about the centre of its second body
+        fallback = bodies[1] if bodies[1] != ground else bodies[0]
+        name = joint if joint in result.model.points else fallback
+        place = np.zeros((len(result.times), 3))
+        place[:, : result.model.dimension] = result.position(name)
+        return place - self._e.origin
+
+    def newton_euler(self) -> AuditCheck:
+        """Forces and moments on every body against its accelerations."""
+        e = self._e
+        coupled = np.unique(e.row_bodies[e.row_other >= 0])
+        checked = [b for b in range(len(e.bodies)) if b not in coupled]
+        left = np.abs(self._given - self._needed)[:, checked] / self._arms / self._force
+        left[~self._known] = 0.0
+        worst = float(left.max(initial=0.0))
+        out = int(np.sum(~self._known))
+        more = f", without {out} at which reactions are unbounded or undetermined" if out else ""
+        if len(checked) < len(e.bodies):
+            more += f"; {len(e.bodies) - len(checked)} bodies with couplings are not checked"
+        where = f"{len(checked)} bodies, {len(left)} outputs{more}"
+        what = "of the largest force, reactions against accelerations"
+        if not worst <= UNBALANCED:
+            t, b = np.unravel_index(int(left.max(axis=2).argmax()), left.shape[:2])
+            where = f"body '{e.bodies[checked[b]]}' at t = {self._result.times[t]:.6g} s"
+        return _check("Newton-Euler", worst, UNBALANCED, what, where)
+
+    def reaction_power(self) -> AuditCheck:
+        """The power of each joint's reactions on its bodies."""
+        known = self._given[self._known] / self._arms
+        scale = self._speed * float(np.abs(known).max(initial=self._force))
+        worst, joint = max(
+            (
+                (float(np.abs(p[self._known]).max(initial=0.0)), name)
+                for name, p in self._work.items()
+            ),
+            default=(0.0, ""),
+        )
+        where = f"largest at joint '{joint}'" if joint else "no joints"
+        what = "of force times speed is the power of a joint's reactions"
+        return _check("Power of reactions", worst / scale, self._allowed, what, where)
+
+    def energy_rate(self) -> AuditCheck:
+        """The power of the drives against the rate of the energy less that of applied forces."""
+        result = self._result
+        parts = np.einsum("tbi,tbi->tb", self._needed, self._twists)
+        given = np.zeros(len(result.times))
+        for drive in result.mechanism.drives:
+            given += result.drive_power(drive.name)
+        scale = float(np.abs(parts).max(initial=self._speed * self._force))
+        left = np.abs(parts.sum(axis=1) - given)[np.isfinite(given) & self._known]
+        what = "of force times speed, dE/dt against the power of "
+        what += "the drives" if result.mechanism.drives else "applied forces"
+        where = f"{len(left)} outputs"
+        return _check(
+            "Rate of energy", float(left.max(initial=0.0)) / scale, self._allowed, what, where
+        )
+
+    def energy(self) -> AuditCheck:
+        """Drift of the energy balance."""
+        result = self._result
+        scale = float(result.kinetic_energy.max(initial=AT_REST * self._force * self._e.length))
+        scale = max(scale, float(np.ptp(result.potential_energy)), float(np.abs(result.work).max()))
+        allowed = max(1e-9, self._tolerance)
+        where = f"{result.energy_drift:.2g} J in {result.times[-1]:.6g} s"
+        what = "of the energy that is exchanged, drift of the energy balance"
+        return _check("Energy", result.energy_drift / scale, allowed, what, where)
+
+    def constraints(self) -> AuditCheck:
+        """Violation of the constraints at position and velocity level."""
+        result = self._result
+        place = float(result.violation("position").max(initial=0.0)) / self._e.length
+        rate = float(result.violation("velocity").max(initial=0.0)) / self._speed
+        allowed = max(1e-9, self._tolerance)
+        what = "of the length and of the speed, constraints at position and velocity level"
+        return _check("Constraints", max(place, rate), allowed, what, f"{place:.1e} and {rate:.1e}")
+
+    def crossings(self) -> AuditCheck:
+        """Crossings lie on the constraints and have a lower rank; outputs of a lower rank are at crossings."""
+        from .kinematics.constraints import Constraints
+
+        result = self._result
+        joints = Constraints(result.model.form, joints=True)
+        gaps = [np.abs(joints.phi(c.coordinates)).max(initial=0.0) for c in result.crossings]
+        times = np.array([m.time for m in (*result.crossings, *result.near_singular)])
+        low = np.flatnonzero(result.reactions.smallest < NEAR_VALUE)
+        lost = [t for t in result.times[low] if not self._is_explained(float(t), times)]
+        count = len(result.crossings)
+        where = f"{count} crossings; {len(low)} outputs are close to singular, {len(lost)} of them to none"
+        if any(c.rise <= 0 for c in result.crossings):
+            where += "; at one of them no rank is lost"
+        worst = float(max(gaps, default=0.0))
+        allowed = max(1e-9, self._tolerance)
+        bad = bool(lost) or any(c.rise <= 0 for c in result.crossings)
+        what = "of the length, violation of the constraints at crossings"
+        return _check("Crossings", worst, allowed, what, where, bad)
+
+    def _is_explained(self, time: float, moments: Floats) -> bool:
+        """Whether an output close to a singular configuration is close to a moment that was found."""
+        result = self._result
+        speed = float(np.abs(result.rates).max(initial=0.0))
+        # values of W change by one while points move by the length; slow passages take longer
+        reach = max(100 * NEAR_VALUE / max(speed, 1e-300), 1e-2 * float(result.times[-1]))
+        return bool(len(moments) and np.abs(moments - time).min() <= reach)
+
+
+def _check(
+    name: str, deviation: float, allowed: float, what: str, where: str, bad: bool = False
+) -> AuditCheck:
+    # written so that nan does not hold
+    holds = bool(deviation <= allowed) and not bad
+    word = "holds to" if holds else "does not hold:"
+    return AuditCheck(name, holds, deviation, allowed, f"{word} {deviation:.1e} {what} ({where})")
+
+
+def _in_space(reaction: Reaction) -> Floats:
+    """Force and moment of a reaction, (n, 6)."""
+    out = np.zeros((len(reaction.force), 6))
+    out[:, : reaction.force.shape[1]] = reaction.force
+    if reaction.moment.ndim == 1:
+        out[:, 5] = reaction.moment
+    else:
+        out[:, 3:] = reaction.moment
+    return out
+
+
+def _is_undetermined(reaction: Reaction) -> Flags:
+    """Outputs at which a component of a reaction is not determined; shared ones balance all the same."""
+    lost = reaction.force_undetermined.any(axis=1)
+    moment = reaction.moment_undetermined
+    return np.asarray(lost | (moment if moment.ndim == 1 else moment.any(axis=1)))

@@ -1,0 +1,334 @@
+"""The stages of a Radau step: their projection, Newton's method on all of them, the estimate of the error.
+
+Equations and sources in radau.py. Newton's method is on the velocities of all stages together: in the freedoms, if
+they are few, see radau_freedoms.py, else in blocks of all coordinates, see radau_newton.py.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..thresholds import SINGULAR_LANDING
+from .compiler import block, kernel
+from .elements.drive import eval_drive_power, eval_drives, subtract_drives
+from .forms import eval_curvature, eval_form_rates, eval_forms, eval_jacobian
+from .loads import eval_load_power, eval_loads
+from .radau_freedoms import eval_freedoms, factorise_freedoms, solve_freedoms, sum_stages
+from .radau_newton import eval_tangents, factorise_stages, solve_stages, solve_tangent
+from .solve import (
+    eval_pivots,
+    factorise,
+    project_position,
+    project_state,
+    project_velocity,
+    refinements_for,
+    solve_motion,
+)
+from .stepping import largest
+
+# places in the counters
+STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED, SWITCHES = 0, 1, 2, 3, 4, 5
+
+MOST_ITERATIONS = 10
+# corrections (of a link) that are rounding, and those that may stay where rounding lets no smaller ones
+FINE = 1e-15
+LOOSE = 1e-9
+# rounding of velocities, of what acceleration and weight make of them in a step
+ROUNDING = 1e-15
+# Newton's steps back onto the constraints
+MOST_CORRECTIONS = 4
+# how an iteration ended
+FAILED, CONVERGED, STALLED = 0, 1, 2
+
+
+class Step(NamedTuple):
+    """A step that is tried: from t, so long; tau: by what velocities count; stale: whether the factor is to
+    be made anew, at the first guess; tolerance: what the iteration may leave; weight: as in the goal.
+    """
+
+    t: float
+    h: float
+    tau: float
+    stale: bool
+    tolerance: float
+    weight: float
+
+
+@kernel
+def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
+    """The equations of motion at a state on the constraints, with the factor at hand; ws.Q: all forces."""
+    eval_loads(form, loads, t, q, v, ws.Q)
+    eval_form_rates(form, v, ws.de)
+    eval_curvature(form, ws.de, ws.phi)
+    subtract_drives(loads, 2, ws.phi)
+    for c in range(len(ws.phi)):
+        ws.b[form.pos_c[c]] = -ws.phi[c]
+    solve_motion(form, ws, refinements, a, lam)
+
+
+@block
+def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
+    """Take a state back onto the constraints and solve the equations of motion there.
+
+    tolerance: what solves may leave. Returns how far position and velocity
+    moved, and the smallest pivot against what is usual. ws.L: factor of K there.
+    """
+    moved, turned, smallest, drop = project_state(
+        form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, 0.0, q, v
+    )
+    refinements = refinements_for(smallest, tolerance)
+    accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam)
+    return moved, turned, drop
+
+
+@block
+def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
+    """The same for stage k, which moved a little since its last projection, with the factor made then.
+
+    It starts anew from the stage before its projection: going on from the last one would add up what the normals
+    of several places do along the constraints.
+
+    Returns the smallest pivot against what is usual.
+    """
+    q, v, L = st.q[k], st.v[k], st.L[k]
+    for n in range(len(L)):
+        ws.L[n] = L[n]
+    eval_drives(loads, t)
+    eval_forms(form, q, ws.e)
+    project_position(form, ws, loads, MOST_CORRECTIONS, q)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    refinements = refinements_for(smallest, tolerance)
+    project_velocity(form, ws, loads, refinements, v)
+    accelerate_projected(form, ws, loads, t, refinements, q, v, st.a[k], st.lam[k])
+    return drop
+
+
+@block
+def predict(rule, first, ratio, sums, z):
+    """Increments of a step `ratio` times as long as that of the polynomial given; it starts where that
+    one ends (first = 1) or where it starts (first = 0). sums: scratch memory.
+    """
+    nodes = rule.nodes
+    stages = len(nodes)
+    for k in range(stages):
+        for i in range(z.shape[1]):
+            sums[k, i] = z[k, i]
+    for k in range(stages):
+        s = first + ratio * nodes[k]
+        for i in range(z.shape[1]):
+            z[k, i] = -first * sums[stages - 1, i]
+        for m in range(stages):
+            # the polynomial that is 1 at stage m, 0 at the others and at the start
+            x = s / nodes[m]
+            for n in range(stages):
+                if n != m:
+                    x *= (s - nodes[n]) / (nodes[m] - nodes[n])
+            for i in range(z.shape[1]):
+                z[k, i] += x * sums[m, i]
+
+
+@kernel
+def start_stages(st, h, q0, v0):
+    """States of the stages before their projection, from the increments of velocities."""
+    A = st.rule.A
+    for k in range(len(st.v)):
+        for i in range(len(q0)):
+            st.v[k, i] = v0[i] + st.z[1, k, i]
+    sum_stages(A, st.v, st.z[0])
+    for k in range(len(st.v)):
+        for i in range(len(q0)):
+            st.z[0, k, i] *= h
+            st.q[k, i] = q0[i] + st.z[0, k, i]
+
+
+@kernel
+def keep_power(ws, st, loads, k):
+    """Power of all forces at a stage just evaluated, and of those without potential."""
+    driven = eval_drive_power(loads, st.lam[k])
+    st.power[k] = driven
+    for i in range(len(ws.Q)):
+        st.power[k] += ws.Q[i] * st.v[k, i]
+    if loads is not None:
+        st.brought[k] = driven + eval_load_power(loads)
+
+
+@kernel
+def keep_sides(st, loads, h, length, sides, after):
+    """Angles and work in a step, as polynomials of the time since its start, and both at its end.
+
+    The work is the integral of the polynomial through the stages' powers. What lies between the stages is less
+    exact than they are: a stiff damper or spring makes large forces of that, which do work on a drive.
+    """
+    if loads is None:
+        return
+    na = len(st.theta)
+    stages = len(st.brought)
+    for i in range(na):
+        sides[i, 0] = st.theta[i]
+        sides[i, 1] = (loads.theta[i] - st.theta[i]) / length
+        after[i, 0] = loads.theta[i]
+    power = h
+    after[na, 0] = sides[na, 0]
+    share = 1.0
+    for j in range(stages):
+        share *= length / h
+        term = 0.0
+        for k in range(stages):
+            term += st.rule.work[j, k] * st.brought[k]
+        power /= h
+        sides[na, j + 1] = term * power
+        after[na, 0] += h * term * share
+
+
+@block
+def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
+    """Project so many stages and solve the equations of motion there; returns the smallest pivot against what is
+    usual. first: nothing is known of their projections.
+    """
+    nearest = 1.0
+    for k in range(count):
+        q, v = st.q[k], st.v[k]
+        at = t + st.rule.nodes[k] * h
+        if first:
+            _, _, drop = project_and_accelerate(
+                form, ws, loads, at, tolerance, q, v, st.a[k], st.lam[k]
+            )
+        else:
+            drop = follow_and_accelerate(form, ws, st, loads, k, at, tolerance)
+        for n in range(len(ws.L)):
+            st.L[k, n] = ws.L[n]
+        nearest = min(nearest, drop)
+        keep_power(ws, st, loads, k)
+    return nearest
+
+
+@block
+def factorise_newton(form, tan, ws, st, loads, t, h):
+    """Newton's matrix at the stages as they are: in the freedoms, or in blocks of the coordinates."""
+    for k in range(len(st.q)):
+        at = t + st.rule.nodes[k] * h
+        eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
+    if len(st.blocks) == 0:
+        eval_freedoms(form, tan, st)
+        factorise_freedoms(st, h)
+    else:
+        factorise_stages(form, tan, st, h)
+
+
+@block
+def iterate(form, tan, ws, st, loads, step, start, rate, counters):
+    """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
+    what is usual. start: the state at the start of the step; rate: of the last iteration.
+    """
+    t, h, tau, stale, wanted, weight = step
+    q0, v0 = start[0], start[1]
+    nq = len(q0)
+    nearest = 1.0
+    before = 0.0
+    known = max(rate, 1e-16) ** 0.8
+    for n in range(MOST_ITERATIONS):
+        start_stages(st, h, q0, v0)
+        anew = n == 0 or nearest < SINGULAR_LANDING
+        drop = eval_stages(form, ws, st, loads, t, h, len(st.q), anew, wanted)
+        nearest = min(nearest, drop)
+        counters[FACTORISATIONS] += len(st.q) * (2 if anew else 1)
+        if stale and n == 0:
+            factorise_newton(form, tan, ws, st, loads, t, h)
+            counters[FACTORISATIONS] += len(st.q)
+        counters[ITERATIONS] += 1
+        sum_stages(st.rule.W, st.z[1], st.dz[1])
+        for k in range(len(st.q)):
+            for i in range(nq):
+                st.dz[1, k, i] = st.a[k, i] - st.dz[1, k, i] / h
+        if len(st.blocks) == 0:
+            solve_freedoms(st, h)
+        else:
+            solve_stages(form, tan, st, h)
+        size, fastest = 0.0, weight
+        for k in range(len(st.q)):
+            fastest = max(fastest, largest(st.a[k]))
+            for i in range(nq):
+                x = st.dz[1, k, i]
+                st.z[1, k, i] += x
+                if not tau * abs(x) <= size:
+                    size = tau * abs(x)
+        if not np.isfinite(size):
+            return FAILED, 1.0, nearest
+        tolerance = wanted + ROUNDING * tau * h * fastest
+        if n > 0:
+            rate = size / before
+            if rate < 1.0:
+                known = rate / (1.0 - rate)
+        if size <= FINE or (known * size <= tolerance and (n == 0 or rate < 1.0)):
+            return CONVERGED, rate, nearest
+        if n > 0:
+            if rate >= 0.5 and size <= LOOSE:
+                # rounding, divided by a small pivot
+                return (CONVERGED if size <= tolerance else STALLED), rate, nearest
+            # the first corrections come from a rough guess: what they tell of the rate is little
+            left = MOST_ITERATIONS - 1 - n
+            hopeless = rate >= 1.0 or rate**left / (1.0 - rate) * size > max(tolerance, LOOSE)
+            if rate > 2.0 or (n > 1 and hopeless):
+                return FAILED, rate, nearest
+        before = size
+    return FAILED, 1.0, nearest
+
+
+@block
+def eval_error(form, tan, st, h, tau, v0, a0):
+    """The error of a step beside this one, of the order of the stages: its largest entry, velocities times tau.
+
+    st.dz[:, 0]: the error of position and velocity. st.bend: what the acceleration at the start is off the slope
+    of the stages' polynomial, without what is stiff.
+    """
+    weights, nu = st.rule.weights, st.rule.mu[0] / h
+    start = len(st.q)
+    for i in range(len(v0)):
+        r_q, r_v = v0[i], a0[i]
+        for k in range(start):
+            r_q += weights[k] * st.z[0, k, i] / h
+            r_v += weights[k] * st.z[1, k, i] / h
+        st.dz[0, 0, i] = r_q
+        st.dz[1, 0, i] = r_v
+    solve_tangent(
+        form, tan, st.J[start], st.S[start], 1.0 / nu, st.values, st.dz[0, 0], st.dz[1, 0], st.b
+    )
+    for i in range(len(v0)):
+        st.bend[i] = nu * st.dz[1, 0, i]
+    # written so that nan stays
+    position, velocity = largest(st.dz[0, 0]), tau * largest(st.dz[1, 0])
+    return position if not velocity > position else velocity
+
+
+@block
+def fill_polynomial(st, h, length, state, after):
+    """The polynomial of a step, from the fourth row of its start on: powers of the time since then.
+
+    Its velocity is that of the stages with the acceleration at the start; a cubic leads to where the step ended,
+    which the projection moved.
+    """
+    dense = st.rule.dense
+    stages = len(st.q)
+    top = stages + 2
+    for i in range(state.shape[1]):
+        state[3, i] = state[0, i]
+        state[4, i] = state[1, i]
+    power = h
+    for j in range(len(dense)):
+        row = state[5 + j]
+        power /= h
+        for i in range(len(row)):
+            row[i] = dense[j, stages] * h * st.bend[i] * power / h
+        for k in range(stages):
+            for i in range(len(row)):
+                row[i] += dense[j, k] * st.z[1, k, i] * power / h
+    for i in range(state.shape[1]):
+        q, v = state[3 + top, i], 0.0
+        for j in range(top - 1, -1, -1):
+            v = v * length + q
+            q = q * length + state[3 + j, i]
+        dq, dv = after[0, i] - q, length * (after[1, i] - v)
+        state[5, i] += (3.0 * dq - dv) / length**2
+        state[6, i] += (dv - 2.0 * dq) / length**3

@@ -1,0 +1,31 @@
+"""Packages whose modules load when they are used (PEP 562).
+
+A package that says `__getattr__ = load_on_use(__name__, ...)` costs nothing to import: others name it at their top
+and read `package.module.function` where they need it. So imports stand at the top, where readers and the import
+contract find them, and a command still loads only what it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+NOTHING: Mapping[str, str] = {}
+
+
+def load_on_use(package: str, names: Mapping[str, str] = NOTHING) -> Callable[[str], Any]:
+    """The `__getattr__` of a package: its modules, and names with the module that has each."""
+
+    def find(name: str) -> Any:
+        module = f"{package}.{names.get(name, name)}"
+        if not name.startswith("_"):
+            try:
+                found = import_module(module)
+                return getattr(found, name) if name in names else found
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+
+    return find

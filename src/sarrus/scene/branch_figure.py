@@ -1,0 +1,66 @@
+"""The branches through a configuration as a figure: paths of points along each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Floats
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+# panels, if no points are named
+MOST_PANELS = 3
+# a path shorter than this share of the longest is a point
+STILL = 1e-6
+
+
+def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[str, ...]) -> Any:
+    """A panel for each point with its path along every branch; paths: displacements of the coordinates."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    names = list(points) or moving_points(model, paths)[:MOST_PANELS]
+    page: Any = Figure(figsize=(3.4 * max(len(names), 1) + 0.6, 3.4), layout="constrained")
+    FigureCanvasAgg(page)
+    spatial = model.dimension == 3
+    for k, name in enumerate(names):
+        axes = page.add_subplot(1, len(names), k + 1, projection="3d" if spatial else None)
+        for i, path in enumerate(paths):
+            places = point_path(model, q, name, path)
+            axes.plot(*places.T, marker=".", ms=3, lw=1.4, color=f"C{i % 10}", label=f"{i + 1}")
+        here = point_path(model, q, name, np.zeros((1, len(q))))
+        axes.plot(*here.T, "o", color="black", ms=4)
+        axes.set_title(name, fontsize=9)
+        if not spatial:
+            axes.set_aspect("equal", adjustable="datalim")
+        axes.tick_params(labelsize=7)
+    if names and paths:
+        page.axes[0].legend(title="branch", fontsize=7, title_fontsize=7)
+    return page
+
+
+def point_path(model: Model, q: Floats, name: str, path: Floats) -> Floats:
+    """World places of a point along displacements of the coordinates, shape (rows, dimension) [m]."""
+    return np.asarray(model.origin(name) + (q + path) @ model.point_rows(name).toarray().T)
+
+
+def moving_points(model: Model, paths: list[Floats]) -> list[str]:
+    """Names of the points that move on a branch, those that move most first; bodies are not among them."""
+    bodies = set(model.body_rows.names)
+    reach = {
+        name: max(
+            (
+                float(np.ptp(path @ model.point_rows(name).toarray().T, axis=0).max())
+                for path in paths
+            ),
+            default=0.0,
+        )
+        for name in model.points
+        if name not in bodies
+    }
+    longest = max(reach.values(), default=0.0)
+    moving = [name for name, size in reach.items() if size > STILL * longest > 0.0]
+    return sorted(moving, key=lambda name: -reach[name])

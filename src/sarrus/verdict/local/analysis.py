@@ -1,0 +1,198 @@
+"""All branches of a mechanism through a configuration: those of its factors, combined.
+
+Factors that share no body are independent: their branches are combined as they are. Factors of connected bodies
+that
+no second-order equation couples are combined too, and each combination is confirmed at a configuration nearby.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice, product
+
+import numpy as np
+
+from ...arrays import Floats, plain_sum
+from ...kinematics.constraints import Constraints
+from ...progress import part
+from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK
+from .germs import Found, Germ, analyse_factor, close_near, nullity_at
+from .polygon import Terms
+from .system import Factor, find_factors, split_system
+
+# combinations of factors of connected bodies that are confirmed one by one
+MOST_CONFIRMED = 64
+
+
+@dataclass(frozen=True, eq=False)
+class LocalBranch:
+    """A branch in the coordinates of the mechanism; as `Germ`, with contact: p if another one with the same
+    tangent
+    parts from it like s^p, 0 if there is none; residual: of the joint equations at the configurations nearby.
+    """
+
+    dimension: int
+    tangent: Floats
+    direction: Floats
+    ways: int
+    group: tuple[tuple[int, int], ...]
+    contact: float
+    order: int
+    ahead: Floats | None
+    behind: Floats | None
+    residual: float
+    nullity: int
+    certain: bool
+    curved: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What was found at a configuration.
+
+    freedoms, dependences: dimensions of the null spaces of J and J^T; order: of the Taylor terms that decided;
+    undecided: how many directions are not; complete: whether all branches are listed; gap: power of s with
+    which the
+    joints open along the best direction that is not a branch, 0 if there is none; resting: factors without a
+    branch; left_out: what counts as zero, zero: the limit of it, both as shares of the model's unit of length.
+    """
+
+    freedoms: int
+    dependences: int
+    branches: tuple[LocalBranch, ...]
+    count: int
+    order: int
+    undecided: int
+    complete: bool
+    gap: int
+    resting: tuple[Factor, ...]
+    left_out: float
+    zero: float
+
+
+def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
+    """The branches of the joint equations through q, at most so many."""
+    systems = split_system(joints, q)
+    factors = [f for s in systems for f in find_factors(s)]
+    found: list[Found] = []
+    for i, factor in enumerate(factors):
+        with part(i, len(factors)):
+            found.append(analyse_factor(factor, most))
+    moving = [(i, f.germs) for i, f in enumerate(found) if f.germs]
+    count = int(np.prod([float(len(g)) for _, g in moving])) if moving else 0
+    combined = _combine(factors, moving)
+    listed = list(islice(combined, most)) if moving else []
+    undecided = int(plain_sum(f.undecided for f in found))
+    return Analysis(
+        freedoms=plain_sum(f.freedoms for f in factors),
+        dependences=plain_sum(f.L.shape[1] for f in factors),
+        branches=tuple(_with_contact(b, found, listed) for b in listed),
+        count=count,
+        order=max((f.order for f in found), default=1),
+        undecided=undecided + plain_sum(not b.certain for b in listed if len(b.group) > 1),
+        complete=not any(f.cut for f in found) and count <= most,
+        gap=max((f.gap for f in found), default=0),
+        resting=tuple(x for x, f in zip(factors, found, strict=True) if x.freedoms and not f.germs),
+        left_out=max((s.split.left_out for s in systems), default=0.0),
+        zero=max((s.zero for s in systems), default=0.0),
+    )
+
+
+def _combine(factors: list[Factor], moving: list[tuple[int, list[Germ]]]) -> Iterator[LocalBranch]:
+    """One branch of each factor, in all combinations."""
+    indices = [i for i, _ in moving]
+    confirmed = 0
+    for number in product(*(range(len(g)) for _, g in moving)):
+        germs = [g[n] for (_, g), n in zip(moving, number, strict=True)]
+        chosen = [factors[i] for i in indices]
+        group = tuple((i, g.ray) for i, g in zip(indices, germs, strict=True))
+        branch = _joined(chosen, germs, group)
+        connected = len({id(f.system) for f in chosen}) < len(chosen)
+        if connected and confirmed < MOST_CONFIRMED:
+            confirmed += 1
+            branch = _confirm_joined(branch, chosen)
+        yield branch
+
+
+def _joined(
+    factors: list[Factor], germs: list[Germ], group: tuple[tuple[int, int], ...]
+) -> LocalBranch:
+    wide = [f.system.widen for f in factors]
+    both = list(zip(wide, germs, strict=True))
+
+    def total(pieces: list[Floats | None]) -> Floats | None:
+        if any(x is None for x in pieces):
+            return None
+        return np.sum(
+            [w(x) for (w, _), x in zip(both, pieces, strict=True) if x is not None], axis=0
+        )
+
+    tangent = np.column_stack([w(g.tangent) for w, g in both])
+    direction = np.sum([w(g.direction) / np.abs(g.direction).max() for w, g in both], axis=0)
+    return LocalBranch(
+        dimension=plain_sum(g.dimension for g in germs),
+        tangent=np.linalg.qr(tangent)[0] if len(germs) > 1 else tangent,
+        direction=direction,
+        ways=min(g.ways for g in germs),
+        group=group,
+        contact=0.0,
+        order=max(g.order for g in germs),
+        ahead=total([g.ahead for g in germs]),
+        behind=total([g.behind for g in germs]),
+        residual=max(g.residual for g in germs),
+        nullity=plain_sum(g.nullity for g in germs),
+        certain=all(g.certain or len(germs) > 1 for g in germs),
+        curved=any(g.curved for g in germs),
+    )
+
+
+def _confirm_joined(branch: LocalBranch, factors: list[Factor]) -> LocalBranch:
+    """The joints closed near the sum of the displacements of factors of connected bodies."""
+    if branch.ahead is None or branch.behind is None:
+        return replace(branch, certain=False)
+    ends, residual, certain, nullity = [], 0.0, True, 0
+    for x in (branch.ahead, branch.behind):
+        full, nullity = x.copy(), 0
+        for system in {id(f.system): f.system for f in factors}.values():
+            start = x[system.columns]
+            values = np.linalg.svd(system.jacobian_at(start), compute_uv=False)
+            closed, left = close_near(system, start, int(np.sum(values > MULTIPLE_RANK)))
+            nullity += nullity_at(system, closed)
+            # the factors bend each other in second order
+            certain &= bool(np.abs(closed - start).max() < 0.5 * np.abs(start).max())
+            full[system.columns], residual = closed, max(residual, left)
+        ends.append(full)
+    certain &= residual < BRANCH_CLOSED
+    return replace(
+        branch,
+        ahead=ends[0],
+        behind=ends[1],
+        residual=residual,
+        nullity=nullity,
+        certain=certain and nullity >= branch.dimension,
+    )
+
+
+def _with_contact(
+    branch: LocalBranch, found: list[Found], others: list[LocalBranch]
+) -> LocalBranch:
+    """The branch with its closest contact to another one with the same tangent."""
+    if plain_sum(b.group == branch.group for b in others) < 2:
+        return branch
+    powers = []
+    for i, ray in branch.group:
+        terms = [g.terms for g in found[i].germs if g.ray == ray]
+        powers += [parting(a, b) for k, a in enumerate(terms) for b in terms[:k]]
+    return replace(branch, contact=max(powers, default=0.0))
+
+
+def parting(a: Terms, b: Terms) -> float:
+    """The power of s with which two branches with a common tangent part."""
+    first, second = dict(a), dict(b)
+    for e in sorted({*first, *second}):
+        x, y = first.get(e), second.get(e)
+        if x is None or y is None or float(np.abs(x - y).max()) > 1e-6 * float(np.abs(x).max()):
+            return float(1 + Fraction(e))
+    return 0.0

@@ -1,0 +1,404 @@
+"""Branches through a configuration: what leaves along each direction, confirmed at configurations nearby.
+
+Along a direction the reduced equations F(s, c) = 0 (`taylor.blow_up`) say: no equation left, a branch with all
+freedoms
+c; no freedom c left, a branch if F(s) vanishes up to the order; one freedom, the half-branches of Newton's
+polygon; more, the
+roots of the edges with equal exponents. Orders are raised until all is decided. Every branch is then continued
+to a
+configuration nearby on each side, where the joint equations close to rounding and the rank of J is that of the
+branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...arrays import Floats, plain_sum
+from ...progress import tell
+from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, MULTIPLE_RANK, SAME_BRANCH
+from .edges import find_half_branches_of_many
+from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
+from .system import Factor, LocalSystem
+from .tangents import find_tangents, same_space
+from .taylor import BlownUp, blow_up, monomials
+
+# orders of F that are tried, one after the other; with more freedoms c left than one only the first two
+ORDERS = (4, 8, 14)
+# how far branches are continued, as shares of the radius of convergence
+DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+# branches on which equations vanish up to the order only are followed so far, in such steps: of the coordinate
+# that moves most, in lengths of a link; a gap like s^16 is 1e-8 there
+FAR, STEP = 0.3, 0.06
+# Newton's steps to a configuration nearby
+CLOSING = 12
+# planes of directions that are tried; more are taken as one curved family of directions
+PLANES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Germ:
+    """A branch of a factor or of several.
+
+    dimension; tangent: orthonormal basis of its tangent space, (columns, dimension); direction: along which it was
+    found; ways: 2, or 1 for a cusp, which leaves along `direction` only; ray: number of the direction, the same
+    for
+    branches with a common tangent; terms: exponents and coefficients that tell these apart; order: that decided;
+    ahead, behind: displacements of configurations nearby, None where none was reached; residual: largest there;
+    nullity:
+    of J there; certain: whether the Taylor terms and the configurations nearby agree; multiplicity: of the root.
+    """
+
+    dimension: int
+    tangent: Floats
+    direction: Floats
+    ways: int
+    ray: int
+    terms: Terms
+    order: int
+    ahead: Floats | None
+    behind: Floats | None
+    residual: float
+    nullity: int
+    certain: bool
+    multiplicity: int = 1
+    curved: bool = False
+
+
+@dataclass
+class Found:
+    """The branches of a factor; order: that decided; undecided: directions of which the order is not enough;
+    cut: whether
+    a limit left some out; gap: highest order up to which a direction without a branch closes the joints.
+    """
+
+    germs: list[Germ] = field(default_factory=list)
+    order: int = 1
+    undecided: int = 0
+    cut: bool = False
+    gap: int = 0
+
+
+def analyse_factor(factor: Factor, most: int) -> Found:
+    """All branches of a factor."""
+    m = factor.freedoms
+    if not m:
+        return Found()
+    if not factor.L.shape[1]:
+        return _free(factor)
+    tangents = find_tangents(factor, ORDERS[1], most)
+    out = Found(order=tangents.order, cut=tangents.cut)
+    for number, a in enumerate(tangents.rays):
+        tell(number, len(tangents.rays))
+        _add(out, _along_ray(factor, a, number, rough=False))
+    _add_planes(out, factor, tangents.rough, len(tangents.rays))
+    if not (tangents.rays or tangents.rough):
+        out.gap = max(out.gap, tangents.order)
+    return out
+
+
+def _add(out: Found, more: Found) -> None:
+    out.germs += more.germs
+    out.order = max(out.order, more.order)
+    out.undecided += more.undecided
+    out.gap = max(out.gap, more.gap)
+
+
+def _free(factor: Factor) -> Found:
+    """No equation is left over: one branch with all freedoms, by the implicit function theorem."""
+    blown = blow_up(factor, np.random.default_rng(3).normal(size=factor.freedoms), 1)
+    germ = _confirmed(factor.system, _predict(blown, 1.0, None), 0, 1, 2)
+    return Found([replace(germ, certain=True)], 1)
+
+
+def _add_planes(out: Found, factor: Factor, rough: list[Floats], first: int) -> None:
+    """Branches along one direction of each plane; those of several dimensions with the same tangent space once."""
+    before = len(out.germs)
+    for i, a in enumerate(rough[:PLANES]):
+        found = _along_ray(factor, a, first + i, rough=True)
+        new = [g for g in found.germs if not _is_known(g, out.germs[before:])]
+        if len(new) < len(found.germs):
+            found = replace(found, germs=new, undecided=plain_sum(not g.certain for g in new))
+        _add(out, found)
+    if len(rough) <= PLANES:
+        return
+    # nearly every direction has a tangent space of its own: those of a curved cone, of which one is listed
+    out.undecided += 1
+    planes, out.germs = out.germs[before:], out.germs[:before]
+    for dimension in sorted({g.dimension for g in planes}):
+        germ = next(g for g in planes if g.dimension == dimension)
+        out.germs.append(replace(germ, curved=True))
+
+
+def _is_known(germ: Germ, known: list[Germ]) -> bool:
+    """Whether a branch is a known one of several dimensions, or a curve on it, where J has its nullity."""
+    for g in known:
+        if g.dimension == 1:
+            continue
+        if same_space(germ.tangent, g.tangent):
+            return True
+        inside = g.tangent @ (g.tangent.T @ germ.tangent)
+        if (
+            germ.nullity >= g.dimension > germ.dimension
+            and np.abs(inside - germ.tangent).max() < SAME_BRANCH
+        ):
+            return True
+    return False
+
+
+def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
+    """The branches along one direction, with orders raised until all is decided."""
+    found = Found()
+    for order in ORDERS:
+        blown = _centred(factor, a, order, rough)
+        found = _branches_of(blown, number)
+        # with many freedoms left a higher order is too large
+        if not found.undecided or len(blown.F) - 1 < order:
+            break
+    return found
+
+
+def _centred(factor: Factor, a: Floats, order: int, rough: bool) -> BlownUp:
+    """The series along a direction; a multiple one is found to half the digits only, and moved to its centre."""
+    blown = blow_up(factor, a, order, rough)
+    for _ in range(2 * rough):
+        if blown.open != 1 or not blown.F[0].shape[0]:
+            break
+        low, square = blown.F[1][:, 1], blown.F[2][:, 2]
+        best = int(np.argmax(np.abs(square)))
+        if not np.any(low) or abs(square[best]) < 1e-3:
+            break
+        shift = -0.5 * float(low[best] / square[best]) * blown.scale
+        if abs(shift) > SAME_BRANCH:
+            break
+        C = np.linalg.lstsq(factor.N, blown.C[:, 0], rcond=None)[0]
+        a = blown.direction + shift * C
+        blown = blow_up(factor, a, order, rough)
+    return blown
+
+
+def _branches_of(blown: BlownUp, number: int) -> Found:
+    system, order = blown.factor.system, len(blown.F) - 1
+    nothing_left = not any(np.any(part) for part in blown.F)
+    if nothing_left:
+        germ = _confirmed(system, _predict(blown, 1.0, None), number, _reached(blown, order), 2)
+        return Found([germ], germ.order, undecided=int(not germ.certain))
+    if blown.open == 0:
+        at = next(d for d, part in enumerate(blown.F) if np.any(part)) + 2
+        return Found([], at, gap=at)
+    search = find_half_branches if blown.open == 1 else find_half_branches_of_many
+    sides: list[HalfBranches] = []
+    for sign in (1, -1):
+        sides.append(search(_equations(blown, sign), order, system.zero))
+    return _paired(blown, sides, number)
+
+
+def _reached(blown: BlownUp, order: int) -> int:
+    return order + 2 if blown.F[0].shape[0] else 2
+
+
+def _equations(blown: BlownUp, sign: int) -> list[Equation]:
+    """F as exponents and coefficients; sign: -1 for the other side, s < 0."""
+    out: list[Equation] = [{} for _ in range(blown.F[0].shape[0])]
+    for d, part in enumerate(blown.F):
+        for k, row in enumerate(monomials(1 + blown.open, d)):
+            for e in np.flatnonzero(part[:, k]):
+                key = (int(row[0]), *(int(j) for j in row[1:]))
+                out[e][key] = float(part[e, k]) * sign ** int(row[0])
+    return out
+
+
+def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> Found:
+    """Half-branches as branches: those of odd ramification go both ways, of the others two make a cusp."""
+    out = Found(order=max(s.excluded_at for s in sides))
+    for sign, side in zip((1.0, -1.0), sides, strict=True):
+        left = list(side.found)
+        while left:
+            half = left.pop(0)
+            ways = 2 if half.ramification % 2 else 1
+            if ways == 1:
+                partner = min(left, key=lambda h: _apart(h.terms, half.conjugate), default=None)
+                if partner is not None:
+                    left.remove(partner)
+            elif sign < 0.0:
+                # found as the other end of a branch ahead
+                continue
+            order = max(half.order, 2)
+            germ = _confirmed(blown.factor.system, _predict(blown, sign, half), number, order, ways)
+            out.germs.append(germ)
+            out.order = max(out.order, order)
+            out.undecided += not germ.certain
+    if not out.germs:
+        out.gap = out.order
+    _judge_separation(out)
+    return out
+
+
+def _apart(a: Terms, b: Terms) -> float:
+    if len(a) != len(b) or any(x[0] != y[0] for x, y in zip(a, b, strict=True)):
+        return np.inf
+    return max((float(np.abs(x[1] - y[1]).max()) for x, y in zip(a, b, strict=True)), default=0.0)
+
+
+def _judge_separation(found: Found) -> None:
+    """Branches with a common tangent whose configurations nearby are the same are not told apart."""
+    germs = found.germs
+    for i, g in enumerate(germs):
+        near = [h.ahead for h in germs[:i] if h.ahead is not None]
+        if g.ahead is None or g.multiplicity > 1 or not g.certain:
+            continue
+        if any(np.abs(g.ahead - x).max() < BRANCH_CLOSED for x in near):
+            germs[i] = replace(g, certain=False)
+            found.undecided += 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Prediction:
+    """Displacements near a branch, at s > 0 (or < 0, the other end), and its tangent space.
+
+    freedoms: of the factor; follow: whether it has to be followed far, because equations are left over that
+    vanish only up to the order.
+    """
+
+    direction: Floats
+    tangent: Floats
+    freedoms: int
+    at: Callable[[float], Floats]
+    terms: Terms = ()
+    multiplicity: int = 1
+    follow: bool = False
+
+
+def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Prediction:
+    w, freedoms = sign * blown.xi[0][:, 0], blown.factor.freedoms
+    if half is None:
+        tangent = np.column_stack([w, blown.C])
+        none = np.zeros(blown.open)
+        left_over = bool(blown.F[0].shape[0])
+        return _Prediction(
+            w, tangent, freedoms, lambda s: blown.displacement(sign * s, none), follow=left_over
+        )
+
+    def at(s: float) -> Floats:
+        c = half.at(s)
+        # both ends of a cusp are on the same side
+        s = abs(s) if half.ramification % 2 == 0 else s
+        if half.multiplicity == 1:
+            c = blown.polish(sign * s, c)
+        return blown.displacement(sign * s, c)
+
+    follow = half.multiplicity != 1 or blown.F[0].shape[0] > blown.open
+    return _Prediction(w, w[:, None], freedoms, at, half.terms, half.multiplicity, follow)
+
+
+def _confirmed(
+    system: LocalSystem, prediction: _Prediction, number: int, order: int, ways: int
+) -> Germ:
+    """The branch of a prediction, continued to configurations nearby on both sides."""
+    reached = [_continue(system, prediction, side) for side in (1.0, -1.0)]
+    tangent = np.linalg.qr(prediction.tangent)[0]
+    dimension = tangent.shape[1]
+    good = [r for r in reached if r is not None]
+    nullity = min((r.nullity for r in good), default=dimension)
+    certain = len(good) == 2
+    others = system.split.N.shape[1] - prediction.freedoms
+    if prediction.multiplicity == 1:
+        # redundant equations leave the rank as it is; a simple root has that of the branch
+        certain = certain and nullity <= dimension + others
+    elif prediction.multiplicity > 1:
+        # a multiple root that stays one keeps the rank low all along
+        certain = certain and nullity > dimension
+    else:
+        certain = False
+    return Germ(
+        dimension, tangent, prediction.direction, ways, number, prediction.terms, order,
+        None if reached[0] is None else reached[0].x,
+        None if reached[1] is None else reached[1].x,
+        max((r.residual for r in good), default=np.inf), nullity, certain, prediction.multiplicity,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    x: Floats
+    residual: float
+    nullity: int
+
+
+def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Reached | None:
+    """A configuration on the branch, as far away as it is found from its prediction; None if there is none."""
+    n, dimension = len(system.columns), prediction.tangent.shape[1]
+    for distance in DISTANCES:
+        x = prediction.at(side * distance)
+        size = float(np.abs(x).max())
+        if not size > 0.0:
+            return None
+        rank = n - dimension
+        if prediction.multiplicity > 1 or system.split.N.shape[1] > prediction.freedoms:
+            # freedoms of other factors are at rest, and multiple roots keep the rank low
+            values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
+            rank = int(np.sum(values > MULTIPLE_RANK))
+        closed, residual = close_near(system, x, rank)
+        # the part of the way that terms beyond the order take
+        if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.05 * distance * size:
+            continue
+        if prediction.follow:
+            nullity = nullity_at(system, closed)
+            far = _walk(system, closed, side * prediction.direction, nullity)
+            if far is None:
+                return None
+            return _Reached(closed, max(residual, far), nullity)
+        return _Reached(closed, residual, nullity_at(system, closed))
+    return None
+
+
+def _walk(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> float | None:
+    """The largest residual on the way to FAR along a branch; None if it ends or the rank of J changes on the way.
+
+    A gap that grows with a power beyond the order closes to rounding close by, but opens here.
+    """
+    worst = 0.0
+    while np.abs(x).max() < FAR:
+        _, values, V = np.linalg.svd(system.jacobian_at(x))
+        free = V[len(V) - nullity :]
+        if len(V) - nullity > len(values) or np.any(values[len(V) - nullity :] > BRANCH_RANK):
+            return None
+        along = free.T @ (free @ direction)
+        size = float(np.abs(along).max())
+        if size < 0.1 * np.abs(direction).max():
+            return None
+        step = along * (STEP / size)
+        closed, residual = close_near(system, x + step, len(V) - nullity)
+        if residual > BRANCH_CLOSED or np.abs(closed - x - step).max() > 0.5 * STEP:
+            return None
+        worst, direction, x = max(worst, residual), along, closed
+    return worst if nullity_at(system, x) == nullity else None
+
+
+def nullity_at(system: LocalSystem, x: Floats) -> int:
+    """The dimension of the null space of J after a displacement."""
+    values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
+    missing = max(len(system.columns) - len(values), 0)
+    return int(np.sum(values < BRANCH_RANK)) + missing
+
+
+def close_near(system: LocalSystem, x: Floats, rank: int) -> tuple[Floats, float]:
+    """The displacement near x that closes the joints, and what is left, by Newton's steps of least size.
+
+    rank: of J on the branch. Off the branch dependent equations have more, and steps along them would lead away.
+    """
+    best, least = x, np.inf
+    for _ in range(CLOSING):
+        gaps = system.phi_at(x)
+        size = float(np.abs(gaps).max(initial=0.0))
+        if not size < least:
+            break
+        best, least = x, size
+        if size < 1e-16:
+            break
+        U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
+        x = x - V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+    return best, least

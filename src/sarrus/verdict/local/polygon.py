@@ -1,0 +1,247 @@
+"""Real half-branches of F(s, c) = 0 for s > 0 by Newton's polygon [Walker1950].
+
+A half-branch is c = c1 s^e1 + c2 s^e2 + ..., exponents rational and increasing. The first exponent is a slope
+of the lower hull of the exponents of every equation, c1 a real root of the equations of that edge; then s = t^q,
+c = t^u (c1 + c') and again for c', until the root is simple. All that is wanted of the equations are the
+monomials up to an order; what is not decided by them is marked so.
+
+Half-branches whose exponents have the common denominator q are two ends of one branch for t and -t: along
+opposite directions if q is odd, along the same one if it is even (a cusp).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+
+from ...arrays import Floats, plain_sum
+from ...thresholds import SAME_ROOT_OF_EDGE
+
+# an equation as exponents (of s, of every c) and coefficient
+Equation = dict[tuple[int, ...], float]
+# exponents of s and coefficients, one for each freedom c
+Terms = tuple[tuple[Fraction, Floats], ...]
+# steps of the recursion: each raises an exponent, which the order bounds; more are roots that never part
+DEEPEST = 40
+
+
+@dataclass(frozen=True)
+class HalfBranch:
+    """c = sum of coefficients * s^exponent, and how well it is known.
+
+    size: how many numbers c is; ramification: common denominator of the exponents; multiplicity: of the root up
+    to the order looked at, 1 where it is simple; order: of the terms in the freedoms that decided.
+    """
+
+    terms: Terms
+    ramification: int
+    multiplicity: int
+    order: int
+    size: int = 1
+
+    def at(self, s: float) -> Floats:
+        """The c of the leading terms at s = t^ramification; for s < 0 at -t."""
+        out = np.zeros(self.size)
+        for e, c in self.terms if s > 0.0 else self.conjugate:
+            out = out + c * abs(s) ** float(e)
+        return out
+
+    @property
+    def conjugate(self) -> Terms:
+        """The terms for -t."""
+        return tuple((e, c * (-1.0) ** int(e * self.ramification)) for e, c in self.terms)
+
+
+@dataclass
+class HalfBranches:
+    """All half-branches that were found, and the order of the terms that exclude others."""
+
+    found: list[HalfBranch] = field(default_factory=list)
+    excluded_at: int = 0
+
+
+@dataclass(frozen=True)
+class _State:
+    """Equations in t, c', and what led to them: s = t^q, s-power spent so far; known below t^bound."""
+
+    equations: list[Equation]
+    q: int
+    spent: Fraction
+    bound: Fraction
+    weight: int
+    terms: Terms
+    depth: int
+    order: int
+
+
+def find_half_branches(equations: list[Equation], order: int, zero: float) -> HalfBranches:
+    """All real half-branches of the equations for s > 0, known up to a total degree; zero: of coefficients."""
+    out = HalfBranches()
+    start = _State([e for e in equations if e], 1, Fraction(0), Fraction(order + 1), 1, (), 0, 2)
+    _search(start, zero, out)
+    return out
+
+
+def _search(state: _State, zero: float, out: HalfBranches) -> None:
+    known = [_kept(e, state) for e in state.equations]
+    known = [e for e in known if e]
+    lowest = [min(j for _, j in e) for e in known]
+    if not known or min(lowest) >= 1 or state.depth >= DEEPEST:
+        # c' = 0 solves them up to the order; so simply as the simplest of the equations says
+        multiplicity = min((_multiplicity(e) for e in known), default=0)
+        out.found.append(HalfBranch(state.terms, state.q, multiplicity, state.order))
+        known = [
+            {(i, j - m): c for (i, j), c in e.items()} for e, m in zip(known, lowest, strict=True)
+        ]
+        if not known or state.depth >= DEEPEST:
+            return
+    slopes = [_edges(e) for e in known]
+    reached = _order_of(state, known)
+    for slope in sorted(set.intersection(*(set(s) for s in slopes))):
+        for root, simple in _common_roots([_edge_polynomial(e, slope) for e in known], zero):
+            if len(known) == 1 and simple:
+                terms = (*state.terms, _term(state, slope, root))
+                q = state.q * slope.denominator
+                out.found.append(HalfBranch(terms, q, 1, max(reached, state.order)))
+            else:
+                _search(_shifted(state, known, slope, root, reached, zero), zero, out)
+    out.excluded_at = max(out.excluded_at, reached)
+
+
+def _multiplicity(equation: Equation) -> int:
+    """The power of c' that the equation has as a factor."""
+    return min(j for _, j in equation)
+
+
+def _kept(equation: Equation, state: _State) -> Equation:
+    return {k: c for k, c in equation.items() if k[0] + state.weight * k[1] < state.bound}
+
+
+def _order_of(state: _State, known: list[Equation]) -> int:
+    """The order in the freedoms of the terms on the hulls."""
+    last = 0
+    for e in known:
+        last = max(last, *(i for i, _ in hull_of(e)))
+    return int(np.ceil(float(state.spent + Fraction(last, state.q)))) + 2
+
+
+def _term(state: _State, slope: Fraction, root: float) -> tuple[Fraction, Floats]:
+    before = state.terms[-1][0] if state.terms else Fraction(0)
+    return before + slope / state.q, np.array([root])
+
+
+def hull_of(equation: Equation) -> list[tuple[int, int]]:
+    """The lower hull of the exponents (i, j), from the least j to the least i."""
+    least: dict[int, int] = {}
+    for i, j in equation:
+        least[j] = min(i, least.get(j, i))
+    points = sorted((j, i) for j, i in least.items())
+    hull: list[tuple[int, int]] = []
+    for j, i in points:
+        while len(hull) > 1 and _turns(hull[-2], hull[-1], (j, i)):
+            hull.pop()
+        hull.append((j, i))
+    # only edges along which s loses exponents belong to c -> 0
+    end = next((n for n in range(1, len(hull)) if hull[n][1] >= hull[n - 1][1]), len(hull))
+    return [(i, j) for j, i in hull[:end]]
+
+
+def _turns(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def _edges(equation: Equation) -> list[Fraction]:
+    """The exponents of s with which roots c can begin."""
+    hull = hull_of(equation)
+    return [Fraction(a[0] - b[0], b[1] - a[1]) for a, b in pairwise(hull)]
+
+
+def _edge_polynomial(equation: Equation, slope: Fraction) -> Floats:
+    """The coefficients of the edge of a slope, by powers of c from its lowest."""
+    weights = {k: k[0] + slope * k[1] for k in equation}
+    low = min(weights.values())
+    on = {j: c for (i, j), c in equation.items() if weights[(i, j)] == low}
+    first = min(on)
+    out = np.zeros(max(on) - first + 1)
+    for j, c in on.items():
+        out[j - first] = c
+    return out
+
+
+def _common_roots(polynomials: list[Floats], zero: float) -> list[tuple[float, bool]]:
+    """Real roots other than 0 that all polynomials have, and whether one of them has it simply."""
+    shortest = min(polynomials, key=len)
+    out = []
+    for root, count in real_roots(shortest):
+        if all(_vanishes(p, root, zero) for p in polynomials):
+            out.append((root, count == 1))
+    return out
+
+
+def _vanishes(p: Floats, root: float, zero: float) -> bool:
+    powers = root ** np.arange(len(p))
+    return bool(abs(p @ powers) <= max(SAME_ROOT_OF_EDGE, zero) * float(np.abs(p) @ np.abs(powers)))
+
+
+def real_roots(p: Floats) -> list[tuple[float, int]]:
+    """Real roots of a polynomial, given from its lowest power, with multiplicities.
+
+    Rounding splits a root of multiplicity n into n roots on a small circle, whose mean is exact.
+    """
+    p = np.trim_zeros(p, "b")
+    if len(p) < 2:
+        return []
+    roots = list(np.roots(p[::-1]))
+    size = max(float(np.abs(roots).max()), 1e-300)
+    out = []
+    while roots:
+        cluster = [roots.pop(0)]
+        for other in [r for r in roots if abs(r - cluster[0]) < SAME_ROOT_OF_EDGE**0.5 * 4 * size]:
+            roots.remove(other)
+            cluster.append(other)
+        mean = plain_sum(cluster) / len(cluster)
+        others = [r.conjugate() for r in cluster]
+        # a cluster of its own conjugates is real
+        real = all(min(abs(r - o) for o in cluster) < 1e-3 * size for r in others)
+        if real and abs(mean.imag) < SAME_ROOT_OF_EDGE * size:
+            out.append((float(mean.real), len(cluster)))
+        elif len(cluster) == 1 and abs(mean.imag) < SAME_ROOT_OF_EDGE * size:
+            out.append((float(mean.real), 1))
+    return sorted(out)
+
+
+def _shifted(
+    state: _State, known: list[Equation], slope: Fraction, root: float, reached: int, zero: float
+) -> _State:
+    """The equations in t, c' after s = t^q, c = t^u (root + c')."""
+    u, q = slope.numerator, slope.denominator
+    new, lows = [], []
+    for equation in known:
+        low = min(q * i + u * j for i, j in equation)
+        out: Equation = {}
+        for (i, j), c in equation.items():
+            for k in range(j + 1):
+                key = (q * i + u * j - low, k)
+                out[key] = out.get(key, 0.0) + c * comb(j, k) * root ** (j - k)
+        size = max(abs(c) for c in out.values())
+        new.append({k: c for k, c in out.items() if abs(c) > 10.0 * zero * size})
+        lows.append(low)
+    # unknown terms begin at this power of t
+    first = state.bound * min(
+        Fraction(q), Fraction(u, state.weight) if state.weight else Fraction(q)
+    )
+    low = min(lows)
+    return _State(
+        new,
+        state.q * q,
+        state.spent + Fraction(low, state.q * q),
+        first - max(lows),
+        0,
+        (*state.terms, _term(state, slope, root)),
+        state.depth + 1,
+        max(reached, state.order),
+    )

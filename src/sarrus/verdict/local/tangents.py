@@ -1,0 +1,362 @@
+"""Real directions along which branches may leave: common roots of the lowest parts of the reduced equations.
+
+Equations are combined so that each has a lowest part of its own (degree two where there is one). Every branch is
+tangent to a common root of these parts; not every root is tangent to a branch, which `germs` decides. Roots are
+found exactly where two freedoms are left, one freedom after the other where each equation adds one (chains of
+loops), and else by Levenberg-Marquardt steps from many starts on the sphere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import comb
+
+import numpy as np
+
+from ...arrays import Floats
+from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
+from .polygon import real_roots
+from .system import Factor
+from .taylor import MOST_MONOMIALS, monomials, reduce_equations
+
+# of the search from many starts: their number, those outside of a known family, and how close to it
+STARTS, OUTSIDE, CLOSE = 300, 60, 1e-4
+ITERATIONS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A homogeneous polynomial: its degree and its coefficients, in the order of `monomials`."""
+
+    degree: int
+    coefficients: Floats
+
+    def matrix(self, m: int) -> Floats:
+        """The symmetric matrix of a quadratic form in m freedoms."""
+        out = np.zeros((m, m))
+        for c, row in zip(self.coefficients, monomials(m, 2), strict=True):
+            i, j = np.repeat(np.arange(m), row)
+            out[i, j] += 0.5 * c
+            out[j, i] += 0.5 * c
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Tangents:
+    """Directions a (unit vectors, up to sign).
+
+    rays: single ones, to rounding; rough: multiple ones, to half the digits, one of each plane of directions;
+    order: of the parts looked at; cut: whether a limit left out some.
+    """
+
+    rays: list[Floats]
+    rough: list[Floats] = field(default_factory=list)
+    order: int = 2
+    cut: bool = False
+
+
+def find_tangents(factor: Factor, order: int, most: int) -> Tangents:
+    """The directions of a factor; order: up to which its equations are expanded; most: rays at most."""
+    H, m = factor.quadrics, factor.freedoms
+    if m == 1:
+        return Tangents([] if np.any(H) else [np.ones(1)])
+    quadrics = independent(H)
+    rays = None
+    if len(quadrics) >= m - 1 > 1:
+        # sparse as they are: an orthogonal basis would mix neighbours
+        rays = follow_chain(H, most)
+    if rays is not None:
+        return Tangents(rays[:most], cut=len(rays) > most)
+    forms = _quadratic_forms(quadrics)
+    reached = 2
+    if len(quadrics) < min(len(H), m - 1) or not len(quadrics):
+        while comb(m + order, order) > MOST_MONOMIALS and order > 2:
+            order -= 1
+        if order > 2:
+            forms, reached = lowest_forms(factor, order)
+        if not forms:
+            # every direction is free, up to the order
+            return Tangents([], [np.random.default_rng(3).normal(size=m)], order)
+    if m == 2:
+        return Tangents(_plane_roots(forms), order=reached)
+    single, multiple = common_directions(forms, m)
+    # where so many are found, others were missed by all starts
+    cut = len(single) > STARTS // 8
+    return Tangents(list(single), _one_each(forms, multiple), reached, cut)
+
+
+def _one_each(forms: list[Form], samples: Floats) -> list[Floats]:
+    """One direction for each plane of directions that the forms leave: where they hold the others best."""
+    spaces: list[Floats] = []
+    firmness: list[float] = []
+    out: list[Floats] = []
+    for a, slopes in zip(samples, _evaluator(forms, samples.shape[1])(samples)[1], strict=True):
+        _, values, V = np.linalg.svd(slopes)
+        rank = int(np.sum(values > MULTIPLE_RAY))
+        space, firm = V[rank:].T, float(values[rank - 1]) if rank else 0.0
+        same = next((i for i, other in enumerate(spaces) if same_space(space, other)), None)
+        if same is None:
+            spaces.append(space)
+            firmness.append(firm)
+            out.append(a)
+        elif firm > firmness[same]:
+            firmness[same], out[same] = firm, a
+    order = np.argsort([space.shape[1] for space in spaces], kind="stable")
+    return [out[i] for i in order]
+
+
+def same_space(a: Floats, b: Floats) -> bool:
+    """Whether two orthonormal bases span the same space."""
+    if a.shape != b.shape:
+        return False
+    return bool(np.linalg.svd(a.T @ b, compute_uv=False)[-1] > 1.0 - SAME_BRANCH)
+
+
+def independent(H: Floats) -> Floats:
+    """Independent symmetric matrices of unit size that span the same quadrics a^T H a, (n, m, m)."""
+    if not H.size:
+        return H[:0]
+    _, values, V = np.linalg.svd(H.reshape(len(H), -1), full_matrices=False)
+    return np.asarray(V[values > 1e-7].reshape(-1, *H.shape[1:]))
+
+
+def _quadratic_forms(H: Floats) -> list[Form]:
+    out = []
+    for h in H:
+        E = monomials(len(h), 2)
+        pairs = [np.repeat(np.arange(len(h)), row) for row in E]
+        out.append(Form(2, np.array([h[i, j] * (1.0 if i == j else 2.0) for i, j in pairs])))
+    return out
+
+
+def lowest_forms(factor: Factor, order: int) -> tuple[list[Form], int]:
+    """Lowest parts of combinations of the reduced equations, and the order up to which there are any."""
+    combinations, forms, reached = np.eye(factor.L.shape[1]), [], 2
+    for d, part in enumerate(reduce_equations(factor, order)):
+        if d < 2 or not len(combinations):
+            continue
+        U, values, V = np.linalg.svd(combinations @ part)
+        rank = int(np.sum(values > 10.0 * factor.system.zero))
+        forms += [Form(d, v) for v in V[:rank]]
+        combinations = U[:, rank:].T @ combinations
+        reached = d if rank else reached
+    return forms, reached
+
+
+def _plane_roots(forms: list[Form]) -> list[Floats]:
+    """Common roots of forms in two freedoms."""
+    lowest = min(forms, key=lambda f: f.degree)
+    # coefficients by powers of the second freedom, turned so that no root lies at infinity
+    turn = 0.7390851
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    out = []
+    for root, _ in real_roots(_along_line(lowest, R)):
+        a = R @ np.array([1.0, root])
+        a /= np.linalg.norm(a)
+        # powers of a multiple root are found to a part of the digits
+        if all(abs(_value(f, a)) < 1e-5 for f in forms):
+            out.append(a)
+    return out
+
+
+def _along_line(form: Form, R: Floats) -> Floats:
+    """The polynomial of t that a form is at R (1, t)."""
+    out = np.zeros(form.degree + 1)
+    for c, (i, j) in zip(form.coefficients, monomials(2, form.degree), strict=True):
+        p = np.ones(1)
+        for _ in range(i):
+            p = np.convolve(p, R[0])
+        for _ in range(j):
+            p = np.convolve(p, R[1])
+        out += c * p
+    return out
+
+
+def _value(form: Form, a: Floats) -> float:
+    return float(form.coefficients @ np.prod(a ** monomials(len(a), form.degree), axis=1))
+
+
+def follow_chain(H: Floats, most: int) -> list[Floats] | None:
+    """Common roots of quadrics where each adds one freedom to those known; None where they are not such a chain.
+
+    At most one more than `most` are listed.
+    """
+    k, m = len(H), H.shape[1]
+    used = [set(np.flatnonzero(np.any(h != 0.0, axis=0)).tolist()) for h in H]
+    known: set[int] = set()
+    partial = [np.zeros(m)]
+    left = set(range(k))
+    while left:
+        eq = min(left, key=lambda e: (len(used[e] - known), e if known else len(used[e])))
+        fresh = sorted(used[eq] - known)
+        if len(fresh) > (1 if known else 2):
+            return None
+        new: list[Floats] = []
+        for x in partial:
+            roots = _extend(H[eq], x, fresh)
+            if roots is None:
+                return None
+            new += roots
+            if len(new) > 4 * most + 4:
+                break
+        partial, known = new, known | used[eq]
+        left.discard(eq)
+    if len(known) < m:
+        return None
+    rays = [x / np.linalg.norm(x) for x in partial if np.any(x)]
+    return distinct_rays(rays, most + 1, SAME_RAY)
+
+
+def _extend(h: Floats, x: Floats, fresh: list[int]) -> list[Floats] | None:
+    """Values of the fresh freedoms with (x + fresh)^T h (x + fresh) = 0; None where any will do."""
+    size = float(np.abs(h).max())
+    here = float(x @ h @ x)
+    if not fresh:
+        return [x] if abs(here) < SAME_RAY * size * max(float(x @ x), 1e-300) else []
+    if len(fresh) == 2:
+        return [x, *(_set(x, fresh, r) for r in _binary_roots(h[np.ix_(fresh, fresh)]))]
+    v = fresh[0]
+    a, b = float(h[v, v]), 2.0 * float(h[v] @ x)
+    if not np.any(x):
+        return [x] if abs(a) > SAME_RAY * size else [x, _set(x, [v], np.ones(1))]
+    scale = float(np.abs(x).max())
+    if max(abs(a), abs(b) / scale, abs(here) / scale**2) < SAME_RAY * size:
+        return None
+    return [
+        _set(x, [v], np.array([r * scale])) for r in _roots_of_two(a, b / scale, here / scale**2)
+    ]
+
+
+def _set(x: Floats, freedoms: list[int], values: Floats) -> Floats:
+    out = x.copy()
+    out[freedoms] = values
+    return out
+
+
+def _binary_roots(h: Floats) -> list[Floats]:
+    """Directions of the plane with a^T h a = 0."""
+    a, b, c = float(h[0, 0]), 2.0 * float(h[0, 1]), float(h[1, 1])
+    if abs(a) >= abs(c):
+        return [np.array([r, 1.0]) for r in _roots_of_two(a, b, c)] + (
+            [np.array([1.0, 0.0])] if abs(a) < SAME_RAY * abs(b) else []
+        )
+    return [np.array([1.0, r]) for r in _roots_of_two(c, b, a)]
+
+
+def _roots_of_two(a: float, b: float, c: float) -> list[float]:
+    """Real roots of a t^2 + b t + c; a double one once."""
+    size = max(abs(a), abs(b), abs(c))
+    if abs(a) < SAME_RAY * size:
+        return [-c / b] if abs(b) > SAME_RAY * size else []
+    half, square = -0.5 * b / a, 0.25 * b * b - a * c
+    if abs(square) < SAME_RAY * size * size:
+        return [half]
+    if square < 0.0:
+        return []
+    return [half - float(np.sqrt(square)) / a, half + float(np.sqrt(square)) / a]
+
+
+def distinct_rays(rays: list[Floats], most: int, same: float = SAME_BRANCH) -> list[Floats]:
+    """Rays up to sign, each once, at most so many; same: closer ones are one."""
+    out: list[Floats] = []
+    for x in rays:
+        if out:
+            known = np.array(out)
+            apart = np.minimum(np.abs(known - x).max(axis=1), np.abs(known + x).max(axis=1))
+            if apart.min() < same:
+                continue
+        out.append(x)
+        if len(out) == most:
+            break
+    return out
+
+
+def common_directions(forms: list[Form], m: int) -> tuple[Floats, Floats]:
+    """Unit vectors at which all forms vanish, up to sign: simple roots, and others.
+
+    A large family draws nearly all starts: once its span is known, further ones look outside of it.
+    """
+    a = np.random.default_rng(7).normal(size=(STARTS, m))
+    evaluate = _evaluator(forms, m)
+    found = _search(evaluate, a, np.eye(m))
+    while len(found):
+        values, V = np.linalg.svd(found)[1:]
+        outside = V[int(np.sum(values > SAME_BRANCH)) :]
+        more = _search(evaluate, a[:OUTSIDE], outside) if len(outside) else found[:0]
+        more = more[np.linalg.norm(more @ outside.T, axis=1) > SAME_BRANCH]
+        if not len(more):
+            break
+        found = np.concatenate([found, more])
+    kinds: tuple[list[Floats], list[Floats]] = ([], [])
+    for x in distinct_rays(list(found), len(found) + 1):
+        slopes = np.vstack([evaluate(x[None])[1][0], x[None]])
+        values = np.linalg.svd(slopes, compute_uv=False)
+        kinds[0 if len(values) == m and values[-1] > MULTIPLE_RAY else 1].append(x)
+    return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
+
+
+Evaluated = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def _evaluator(forms: list[Form], m: int) -> Evaluated:
+    """A function of starts (starts, m): values (starts, forms) and slopes (starts, forms, m)."""
+    second = [f for f in forms if f.degree == 2]
+    higher = [f for f in forms if f.degree > 2]
+    H = np.array([f.matrix(m) for f in second]).reshape(-1, m, m)
+
+    def evaluate(a: Floats) -> tuple[Floats, Floats]:
+        Ha = np.moveaxis(H @ a.T, 2, 0)
+        values, slopes = np.einsum("ska,sa->sk", Ha, a), 2.0 * Ha
+        if not higher:
+            return values, slopes
+        more = _evaluate(higher, a)
+        return np.concatenate([values, more[0]], axis=1), np.concatenate([slopes, more[1]], axis=1)
+
+    return evaluate
+
+
+def _evaluate(forms: list[Form], a: Floats) -> tuple[Floats, Floats]:
+    """Values (starts, forms) and slopes (starts, forms, m) of forms of any degree."""
+    m = a.shape[1]
+    values, slopes = np.empty((len(a), len(forms))), np.empty((len(a), len(forms), m))
+    for d in sorted({f.degree for f in forms}):
+        which = [i for i, f in enumerate(forms) if f.degree == d]
+        c = np.array([forms[i].coefficients for i in which])
+        E = monomials(m, d)
+        values[:, which] = np.prod(a[:, None] ** E, axis=2) @ c.T
+        for j in range(m):
+            lowered = np.maximum(E - np.eye(m, dtype=int)[j], 0)
+            slopes[:, which, j] = (np.prod(a[:, None] ** lowered, axis=2) * E[:, j]) @ c.T
+    return values, slopes
+
+
+def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
+    """Roots over the part of a that is outside of known ones, the best first; a: starts.
+
+    outside: rows of an orthonormal basis; with all of them it divides by one.
+    """
+    a = a / np.linalg.norm(a, axis=1, keepdims=True)
+    for _ in range(ITERATIONS):
+        part = a @ outside.T
+        size = np.maximum(np.linalg.norm(part, axis=1), CLOSE)
+        F, slopes = evaluate(a)
+        F, slopes = F / size[:, None], slopes / size[:, None, None]
+        slopes -= F[:, :, None] * (part @ outside / size[:, None] ** 2)[:, None, :]
+        # steps along the sphere: a row holds the direction a itself
+        A = np.concatenate([slopes, a[:, None, :]], axis=1)
+        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
+        # a double root makes the matrix singular: the floor keeps the steps along it
+        damping = (np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14) / size**2
+        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(a.shape[1])
+        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
+        a /= np.linalg.norm(a, axis=1, keepdims=True)
+    F = np.abs(evaluate(a)[0]).max(axis=1, initial=0.0)
+    found = a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]
+    for _ in range(3 if len(found) else 0):
+        # to rounding: errors of directions grow with the order of the series along them
+        F, slopes = evaluate(found)
+        back = np.linalg.pinv(slopes, rcond=1e-3)
+        found = found - (back @ F[:, :, None])[:, :, 0]
+        found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return np.asarray(found)

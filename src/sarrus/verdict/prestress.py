@@ -1,0 +1,112 @@
+"""Self-stresses of an infinitesimally mobile configuration, and whether prestress stiffens it.
+
+A self-stress is a combination u of dependent joint equations, u^T J = 0: forces in the joints in balance without
+any load. It stiffens the first-order freedoms a (first-order prestress stiffness) if the quadratic form
+u^T B(N a, N a) is definite: then the mechanism is prestress stable [ConnellyWhiteley1996,
+PellegrinoCalladine1986].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kinematics.pose import read_poses
+from ..thresholds import SHOWN_ZERO
+from .local.system import Factor
+
+if TYPE_CHECKING:
+    from ..model import Model
+    from .joint_equations import JointEquations
+
+# starts and steps of the search for a stress that stiffens; the form of one stress is looked at directly
+STARTS, STEPS = 20, 200
+# of the largest eigenvalue: a smaller one is not definite
+DEFINITE = 1e-7
+# components in a sentence
+MOST_WORDS = 10
+
+
+@dataclass(frozen=True)
+class SelfStress:
+    """How many independent self-stresses there are, and what they do.
+
+    count: of the joint equations; stiffens: whether one of them stiffens all freedoms that lead back; components:
+    of the joint equations, largest 1, where the stress is the only one; else empty.
+    """
+
+    count: int
+    stiffens: bool
+    components: tuple[tuple[str, float], ...]
+
+    def __str__(self) -> str:
+        many = "1 self-stress" if self.count == 1 else f"{self.count} self-stresses"
+        text = f"{many}; prestress {'stiffens it' if self.stiffens else 'does not stiffen it'}"
+        if self.components:
+            words = [f"{value:.3g} {name}" for name, value in self.components[:MOST_WORDS]]
+            more = len(self.components) - MOST_WORDS
+            text += f" ({', '.join(words)}{f' and {more} more' if more > 0 else ''})"
+        return text + "."
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "count": self.count,
+            "stiffens": self.stiffens,
+            "components": [{"equation": n, "value": x} for n, x in self.components],
+        }
+
+
+def find_self_stress(
+    resting: tuple[Factor, ...], equations: JointEquations, model: Model, q: Floats
+) -> SelfStress:
+    """The self-stresses of factors without a branch."""
+    count, components = _components(equations, model, q)
+    return SelfStress(count, all(_stiffens(f.quadrics) for f in resting), components)
+
+
+def _stiffens(H: Floats) -> bool:
+    """Whether a combination of symmetric matrices is positive definite."""
+    if not len(H):
+        return False
+    if len(H) == 1:
+        return _definite(H[0])
+    rng = np.random.default_rng(2)
+    for _ in range(STARTS):
+        u = rng.normal(size=len(H))
+        for k in range(STEPS):
+            u /= np.linalg.norm(u)
+            values, vectors = np.linalg.eigh(np.tensordot(u, H, axes=1))
+            if values[0] > DEFINITE * max(abs(values[-1]), 1e-300):
+                return True
+            # up along the smallest eigenvalue
+            u = u + (vectors[:, 0] @ H @ vectors[:, 0]) / (1.0 + 0.1 * k)
+    return False
+
+
+def _definite(h: Floats) -> bool:
+    values = np.linalg.eigvalsh(h)
+    size = float(np.abs(values).max())
+    return bool(values[0] > DEFINITE * size or values[-1] < -DEFINITE * size)
+
+
+def _components(
+    equations: JointEquations, model: Model, q: Floats
+) -> tuple[int, tuple[tuple[str, float], ...]]:
+    """How many self-stresses there are; where it is one, its components, largest first."""
+    pose = read_poses(equations.centers, model.body_rows, q[None])[0]
+    scaled = equations.scaled(pose)
+    W = scaled.matrix.toarray()
+    U, values, _ = np.linalg.svd(W)
+    rank = int(np.sum(values > equations.tolerance))
+    count = W.shape[0] - rank
+    if count != 1:
+        return count, ()
+    u = scaled.named(U[:, rank:])[:, 0]
+    u = u / u[np.argmax(np.abs(u))]
+    order = np.argsort(-np.abs(u), kind="stable")
+    names = equations.equations(pose)
+    return 1, tuple((str(names[i]), float(u[i])) for i in order if abs(u[i]) > SHOWN_ZERO)
