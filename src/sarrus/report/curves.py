@@ -25,6 +25,7 @@ from ..progress import tell
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
+from ..thresholds import CURVE_NOISE
 
 if TYPE_CHECKING:
     from ..verdict.reactions import UnboundedReaction
@@ -87,6 +88,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
     for joint, labels in forces.labels.items():
         mine = [n for n in forces.columns if n.rsplit(".", 1)[0] in labels]
         owners.setdefault(joint, []).extend(mine)
+    columns = _without_noise(result, columns)
     for names in owners.values():
         # forces before places: they are why one looks
         names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s"))
@@ -109,6 +111,27 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         _model_text(result),
         _tiles(result, columns, forces.unbounded),
     )
+
+
+def _without_noise(result: Result, columns: Columns) -> Columns:
+    """Columns that are nothing but rounding as zeros: an axis of 5e-16 m would show it as a motion.
+
+    What counts is the largest column of the same unit, or the mechanism's own scale: its size, its size over the
+    duration, its weight.
+    """
+    size = result.mechanism.size or 1.0
+    weight = float(np.linalg.norm(result.mechanism.gravity))
+    weight *= float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
+    scales = {"m": size, "m/s": size / result.duration, "rad": 1.0, "N": weight, "J": weight * size}
+    for name, values in columns.items():
+        unit = split_unit(name)[1]
+        scales[unit] = max(scales.get(unit, 0.0), float(np.nanmax(np.abs(values), initial=0.0)))
+    return {
+        name: np.where(np.isnan(values), values, 0.0)
+        if np.nanmax(np.abs(values), initial=0.0) < CURVE_NOISE * scales[split_unit(name)[1]]
+        else values
+        for name, values in columns.items()
+    }
 
 
 def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
