@@ -1,6 +1,7 @@
 """Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
 
 from . import formats, problems
+from .analysis import Design, design, kinematics
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .audit import Audit, AuditCheck, audit
 from .engines import simulate_with
@@ -32,6 +33,7 @@ __all__ = [
     "AssemblyError",
     "Audit",
     "AuditCheck",
+    "Design",
     "Ensemble",
     "Equilibrium",
     "LockedError",
@@ -54,10 +56,12 @@ __all__ = [
     "assemble_branches",
     "audit",
     "branches",
+    "design",
     "equilibria",
     "equilibrium",
     "formats",
     "inspect",
+    "kinematics",
     "load",
     "load_result",
     "method",
@@ -69,3 +73,8 @@ __all__ = [
     "sweep",
 ]
 __version__ = "0.2.0.dev0"
+
+
+def __dir__() -> list[str]:
+    """The public names only."""
+    return sorted([*__all__, "__version__"])

@@ -22,7 +22,7 @@ from .names import shown
 if TYPE_CHECKING:
     import h5py
 
-    from .verdict.reactions import Reaction
+    from .verdict.reactions import Reaction, Reactions
 
 Columns = dict[str, Floats]
 
@@ -81,16 +81,26 @@ def point_columns(
 
 def quality_columns(motion: Readable) -> Columns:
     """How good a motion is: drift of the energy and violations of the constraints."""
-    columns = {"energy [J]": motion.energy_balance}
+    columns = {"energy drift [J]": motion.energy_balance}
     for level, (_, unit) in LEVELS.items():
         columns[f"violation of {level} [{unit}]"] = motion.violation(level)
     return columns
 
 
-def reaction_columns(joint: str, reaction: Reaction) -> Columns:
-    """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" where it constrains a rotation, "A0.shared [1]".
+def labelled_reactions(reactions: Reactions, joint: str) -> dict[str, Reaction]:
+    """The reactions of a joint by their labels: "A0", on its second body; "C on crank" for each body of a pin
+    that joins three or more, since their magnitudes differ.
+    """
+    if len(reactions.bodies(joint)) < 3:
+        return {joint: reactions.of(joint)}
+    return {f"{joint} on {r.body}": r for r in reactions.on_each(joint)}
 
-    1 stands where rigid bodies alone do not determine the reaction; unbounded components are not numbers.
+
+def reaction_columns(label: str, reaction: Reaction) -> Columns:
+    """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" if it constrains rotation, "A0.shared [1]".
+
+    The last one is 1 where rigid bodies alone do not determine the reaction; unbounded components are not
+    numbers.
     """
     columns = {}
     holds = [c.kind for c in reaction.components]
@@ -98,9 +108,9 @@ def reaction_columns(joint: str, reaction: Reaction) -> Columns:
         axes = "z" if values.ndim == 1 else "xyz"
         if letter == "F" or "about" in holds:
             for axis, column in zip(axes, np.atleast_2d(values.T), strict=False):
-                columns[f"{joint}.{letter}{axis} [{unit}]"] = column
+                columns[f"{label}.{letter}{axis} [{unit}]"] = column
     unique = np.all([c.unique | c.unbounded for c in reaction.components], axis=0)
-    return columns | {f"{joint}.shared [1]": (~unique).astype(float)}
+    return columns | {f"{label}.shared [1]": (~unique).astype(float)}
 
 
 def split_unit(column: str) -> tuple[str, str]:

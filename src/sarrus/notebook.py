@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
+
+
+def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as HTML for a notebook; everything in it is escaped."""
+    top = "".join(f'<th style="text-align:left">{escape(head)}</th>' for head in heads)
+    lines = "".join(
+        "<tr>"
+        + "".join(f'<td style="text-align:left">{escape(str(cell))}</td>' for cell in row)
+        + "</tr>"
+        for row in rows
+    )
+    return f"<div><strong>{escape(title)}</strong><table><tr>{top}</tr>{lines}</table></div>"
 
 
 class Sentences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -152,27 +153,50 @@ class Readout:
 
     # joints and bodies
 
-    def angle(self, joint: str) -> Floats:
+    def angle(self, joint: str, first: str | None = None, second: str | None = None) -> Floats:
         """Angle of a joint's second body seen from its first [rad], 0 at the start, shape (n,).
 
-        Of a revolute joint of two bodies, a cylindrical or a planar one; it counts on beyond a turn.
+        Of a revolute, cylindrical or planar joint; it counts on beyond a turn. first, second: two of the
+        joint's bodies; a joint of two bodies has these, in their order, if both are left out.
         """
-        what = "cylindrical or planar joint, or revolute one of two bodies,"
-        rows = pick(self.model.readings.angles, joint, what)
+        bodies = self._two_bodies(joint, first, second)
+        rows = self.model.readings.angles[joint]
         _, u, b = rows.triad
-        first, second = (self._rotations(body) for body in rows.bodies)
-        mark = second @ u
+        seen_from, turning = (self._rotations(body) for body in bodies)
+        mark = turning @ u
         turned = np.arctan2(
-            np.einsum("ij,ij->i", mark, first @ b), np.einsum("ij,ij->i", mark, first @ u)
+            np.einsum("ij,ij->i", mark, seen_from @ b), np.einsum("ij,ij->i", mark, seen_from @ u)
         )
+        counted = self._counted_angle(joint)
+        if counted is not None:
+            return next_to(turned, counted if bodies == rows.bodies else -counted)
+        return self._unwrapped(turned, *self._angle_rates(joint, bodies), f"joint '{joint}'")
+
+    def _two_bodies(self, joint: str, first: str | None, second: str | None) -> tuple[str, str]:
+        """The bodies between which an angle of a joint is read."""
+        rows = pick(self.model.readings.angles, joint, "revolute, cylindrical or planar joint")
+        if first is None and second is None and rows.is_pair:
+            return rows.bodies[0], rows.bodies[1]
+        if first is None or second is None:
+            raise ValueError(
+                f"joint '{joint}' joins {', '.join(rows.bodies)}; give two of them, "
+                f"like angle('{joint}', '{rows.bodies[0]}', '{rows.bodies[1]}')"
+            )
+        known = {body: body for body in rows.bodies}
+        return pick(known, first, f"body of joint '{joint}'"), pick(
+            known, second, f"body of joint '{joint}'"
+        )
+
+    def _counted_angle(self, joint: str) -> Floats | None:
+        """The angle of a joint of two bodies whose turns the run counted: of torsions and drives."""
         named = self.model.readings
         for torsion, number in named.torsions.values():
             if torsion.joint == joint:
-                return next_to(turned, self.record.angles[:, number])
+                return np.asarray(self.record.angles[:, number])
         for drive in named.drives.values():
             if drive.joint == joint and drive.turns:
-                return next_to(turned, np.array([drive.pieces.value(t) for t in self.times]))
-        return self._unwrapped(turned, *self._angle_rates(joint), f"joint '{joint}'")
+                return np.array([drive.pieces.value(t) for t in self.times])
+        return None
 
     def travel(self, joint: str) -> Floats:
         """Travel along the axis of a prismatic, cylindrical or point-on-line joint [m], 0 at the start."""
@@ -236,11 +260,14 @@ class Readout:
         spin, more = read_spins(rows, self.coordinates, self.rates, self.accelerations)
         return spin[:, 0], more[:, 0]
 
-    def _angle_rates(self, joint: str) -> tuple[Floats, Floats]:
-        """Rate and second rate of the angle of a revolute joint, shape (n,)."""
+    def _angle_rates(
+        self, joint: str, bodies: tuple[str, str] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Rate and second rate of the angle of a joint, shape (n,); bodies: which two, if there are more."""
         rows = self.model.readings.angles[joint]
-        axis = self._rotations(rows.bodies[0]) @ rows.triad[0]
-        spins = [self._spins(body) for body in rows.bodies]
+        pair = rows.bodies if bodies is None else bodies
+        axis = self._rotations(pair[0]) @ rows.triad[0]
+        spins = [self._spins(body) for body in pair]
         rate, more = (np.einsum("ij,ij->i", b - a, axis) for a, b in zip(*spins, strict=True))
         return rate, more
 
@@ -272,10 +299,18 @@ class Readout:
         """Names that have readings: joints with an angle, travel or length, springs, torsions, drives."""
         return list(dict.fromkeys(name for name, _, _ in self._readings()))
 
+    def find_reading(self, name: str, word: str) -> Callable[[], Floats] | None:
+        """How "angle", "travel", "length", "force", "torque" or "power" of a part is read; None if it has none."""
+        for owner, what, read in self._readings():
+            if owner == name and what.rpartition(" [")[0].removeprefix("drive ") == word:
+                return partial(read, name)
+        return None
+
     def _readings(self) -> Iterator[tuple[str, str, Callable[[str], Floats]]]:
         """Name, quantity with unit, and how it is read."""
         named = self.model.readings
-        yield from ((joint, "angle [rad]", self._angle_or_nan) for joint in named.angles)
+        pairs = (joint for joint, rows in named.angles.items() if rows.is_pair)
+        yield from ((joint, "angle [rad]", self._angle_or_nan) for joint in pairs)
         yield from ((joint, "travel [m]", self.travel) for joint in named.travels)
         yield from ((joint, "length [m]", self.length) for joint in named.lengths)
         for name in named.springs:

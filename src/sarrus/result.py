@@ -16,9 +16,11 @@ from . import scene as scene_package
 from . import verdict
 from .arrays import Flags, Floats, Ints, plain_sum
 from .asked import DEFAULT_TOLERANCE, Asked, check_times
+from .disk import write_file
 from .export import (
     LEVELS,
     TIME,
+    labelled_reactions,
     make_dataframe,
     make_dataset,
     point_columns,
@@ -29,8 +31,10 @@ from .export import (
     save_parquet,
     split_unit,
 )
+from .kinematics.pose import read_turns
 from .mechanism import Mechanism, MechanismError
 from .names import pick
+from .quantities import Quantity, read_quantity
 from .readout import Readout
 from .storage import load_parts, save_parts
 from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
@@ -407,9 +411,10 @@ class Result(Readout):
         """Force [N] and moment about its point [N m] that a joint or drive exerts on a body, over time.
 
         The joint's point is that of `position(joint)`, also where the joint slides. body: one of the joint's
-        bodies, the second one named if left out (so: on the second, from the first). Components that rigid bodies
-        do not determine are flagged; stiffness: as for `solve_reactions`, which is the one to call for several
-        joints.
+        bodies, the second one named if left out (so: on the second, from the first). At a pin of three or more
+        bodies the forces on them differ, also in magnitude: `largest_on` of the reaction has the largest on each,
+        `reactions.on_each(joint)` all of them. Components that rigid bodies do not determine are flagged;
+        stiffness: as for `solve_reactions`, which is the one to call for several joints.
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
@@ -466,7 +471,8 @@ class Result(Readout):
         crossings, misses = verdict.candidates.judge_candidates(
             self.model, self.joint_equations, watch, candidates, motion, self._run_tolerance
         )
-        return tuple(crossings), tuple(misses)
+        listed = verdict.crossings.ListedMoments
+        return listed(crossings), listed(misses)
 
     @cached_property
     def _crossing_context(self) -> CrossingContext | None:
@@ -525,7 +531,8 @@ class Result(Readout):
         springs, torsions and drives, energies, violations.
 
         names: of joints, points, bodies, springs, torsions or drives; all but bodies if left out. reactions:
-        also what their joints exert on the second body ("A0.Fx [N]"), with the flag "A0.shared [1]".
+        also what their joints exert on the second body ("A0.Fx [N]"), with the flag "A0.shared [1]"; at
+        pins of three or more bodies, on each of them ("C on crank.Fx [N]").
         """
         self.check_names(names)
         points = [name for name in names if name in self.model.points]
@@ -534,9 +541,11 @@ class Result(Readout):
         if reactions:
             for joint in self.joint_equations.joints:
                 if not names or joint in names:
-                    columns |= reaction_columns(joint, self.reaction(joint))
+                    for label, reaction in labelled_reactions(self.reactions, joint).items():
+                        columns |= reaction_columns(label, reaction)
         columns["kinetic energy [J]"] = self.kinetic_energy
         columns["potential energy [J]"] = self.potential_energy
+        columns["total energy [J]"] = self.total_energy
         columns["work [J]"] = self.work
         return columns | quality_columns(self)
 
@@ -592,26 +601,84 @@ class Result(Readout):
         """Write the columns as datasets of an HDF5 file, each with its unit."""
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
-    def plot(self, *names: str) -> Any:
-        """A matplotlib figure: the mechanism at its end; beside it what is named, energy, violation over time.
+    def save_drawing(self, path: str | Path, *points: str, time: float | None = None) -> Path:
+        """Write the linkage and the paths of points as a drawing at full scale: .dxf or .svg; in the plane.
 
-        names: of joints, points, bodies, springs, torsions or drives; what drives and springs do and the first
-        points that move if left out.
+        points: names of joints, points or bodies whose paths are drawn; time: of the picture [s], the start if
+        left out, else the output next to it.
         """
-        self.check_names(names)
-        moving = self.moving_points()
-        panels: dict[str, dict[str, Floats]] = {}
-        for name in names or [*self.exerting, *moving]:
-            if name in self.model.points:
-                letters = zip("xyz", self.position(name).T, strict=False)
-                panels[f"{name} [m]"] = dict(letters)
-            panels |= {column: {"": values} for column, values in self.readings(name).items()}
-        shown = list(panels.items())[: None if names else MOST_PANELS]
-        seen = [name for name in names or moving if name in self.model.points]
+        cad = scene_package.cad
+        self._check_outputs("draw")
+        k = 0 if time is None else int(np.argmin(np.abs(self.scene.times - time)))
+        curves = {name: self.position(name) for name in points}
+        return cad.save_drawing(path, cad.make_drawing(self._sketch, self.scene.points[k], curves))
+
+    def save_gltf(self, path: str | Path) -> Path:
+        """Write the bodies and their motion as glTF (.gltf), which viewers and Blender play."""
+        cad = scene_package.cad
+        self._check_outputs("write")
+        every = max(1, -(-len(self.times) // len(self.scene.times)))
+        rows = self.model.body_rows
+        places = [self.position(name)[::every] for name in rows.names]
+        centers = np.stack([np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in places], axis=1)
+        turns = read_turns(rows, self.coordinates[::every])
+        return write_file(path, cad.to_gltf(self.scene, centers, turns))
+
+    def quantity(self, what: str) -> Quantity:
+        """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
+        return read_quantity(self, what)
+
+    def plot(
+        self,
+        *names: str,
+        over: str = "time",
+        degrees: bool = True,
+        ax: Any = None,
+        compare: Result | Sequence[Result] = (),
+    ) -> Any:
+        """A matplotlib figure: the mechanism at its end, and what is named over time or another quantity.
+
+        Parameters
+        ----------
+        names
+            Quantities ("motor torque", "C on crank.F", "rocker.angular acceleration", "energy drift") or parts,
+            of which all readings are drawn; what drives and springs do and the first points that move if
+            left out.
+        over
+            The quantity of the horizontal axis: "time", "crank angle", "piston travel", ...
+        degrees
+            Whether angles are drawn in degrees.
+        ax
+            Axes of matplotlib to draw the quantities into, instead of a figure; it is returned.
+        compare
+            Other results, drawn with dashed lines.
+        """
+        notebook = scene_package.notebook
+        others = [compare] if isinstance(compare, Result) else list(compare)
+        panels = self._panels(names)
+        sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
+        if ax is not None:
+            return notebook.draw_into(ax, sides)
+        parts = [name for name in names if name in self.model.points]
+        seen = parts or ([] if names else self.moving_points())
         scene = self.scene.observing(seen[0]) if seen else self.scene
-        return scene_package.notebook.make_figure(
-            scene, dict(shown), self.times, self.energy_balance, self.violation()
-        )
+        return notebook.make_figure(scene, sides)
+
+    def _panels(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Quantities that are drawn together, by the label of their panel; names: as for `plot`."""
+        panels: dict[str, list[str]] = {}
+        parts = {*self.model.points, *self.read_names}
+        for name in names or [*self.exerting, *self.moving_points()]:
+            if name not in parts:
+                found = self.quantity(name)
+                panels[found.name] = [found.name]
+                continue
+            if name in self.model.points:
+                panels[name] = [f"{name}.{axis}" for axis in "xyz"[: self.model.dimension]]
+            for column in self.readings(name):
+                quantity = column.rpartition(" [")[0]
+                panels[quantity] = [quantity]
+        return dict(list(panels.items())[: None if names else MOST_PANELS])
 
     @property
     def exerting(self) -> list[str]:
@@ -625,10 +692,14 @@ class Result(Readout):
 
     def animate(self, point: str | None = None) -> Player:
         """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
-        if not len(self.times):
-            raise ValueError(f"'{self.name}' has no outputs to show: {self.message}")
+        self._check_outputs("show")
         names = self.moving_points()[:1] if point is None else [point]
         return scene_package.player.Player(self.scene.observing(names[0]) if names else self.scene)
+
+    def _check_outputs(self, verb: str) -> None:
+        """Raise ValueError if there is nothing to draw, show or write."""
+        if not len(self.times):
+            raise ValueError(f"'{self.name}' has no outputs to {verb}: {self.message}")
 
     def moving_points(self) -> list[str]:
         """Named points that move, then joints that do."""

@@ -37,6 +37,21 @@ from .verdict.singular_start import describe_start
 MOST_NUMBERS = 200_000_000
 # by what a second run is finer that tells the error of the first
 FINER = {"tolerance": 10.0, "step": 2.0}
+# what `simulate` takes besides options of methods: a misspelt one is among the options
+ARGUMENTS = (
+    *(
+        "duration",
+        "output_step",
+        "outputs",
+        "method",
+        "tolerance",
+        "step",
+        "max_steps",
+        "at_crossing",
+        "misfit",
+    ),
+    *("assemble", "dense", "estimate_error"),
+)
 NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
@@ -173,7 +188,8 @@ def _choose_method(asked: Asked, every: float) -> tuple[Method, Asked]:
     asked = replace(asked, method=method.id)
     for name in asked.options:
         if name not in method.options:
-            raise unknown(f"method '{method.id}' has no option '{name}'", name, method.options)
+            known = [*method.options, *ARGUMENTS]
+            raise unknown(f"method '{method.id}' has no option '{name}'", name, known)
     if method.setting == "tolerance" and asked.step is not None:
         raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
     if method.setting == "step" and asked.tolerance is not None:

@@ -17,6 +17,12 @@ LARGEST_NUMBER = 1e50
 JOINT_GAP = 1e-12
 # the rod's length: as for joints, of a joint beside its rod
 ON_ROD = 1e-12
+# the rod's length: a joint, point or end this near to a rod was meant to be on it, and was typed with few digits
+TYPED_GAP = 1e-6
+# the largest value of the same unit, or one of the mechanism's own scale: curves of a page below it are rounding
+CURVE_NOISE = 1e-12
+# the mechanism's size: displacements below, of places that need not move, are rounding of the solve
+DROPPED_MOVE = 1e-13
 # the value of a joint, or m and rad below one: a motion typed with decimals that misses its joint at the
 # start
 DRIVE_START = 1e-9

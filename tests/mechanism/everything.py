@@ -65,7 +65,7 @@ def plane_of_everything():
     m.drive("table", "slider", Table((0.0, 1.0, 2.5, 3.0), (0.0, 0.1, 1 / 3, -0.2)))
     m.set_velocity("tip", (1, 0))
     m.set_angular_velocity("no", -2)
-    m.assemble = True
+    m.assemble = m.exact = True
     m.defaults = {"duration": 2.0, "output_step": 0.01, "tolerance": 1e-9, "method": "series"}
     return m
 
@@ -113,7 +113,7 @@ def bits(thing):
 
 def assert_same_bits(a, b):
     """The same names, order and bits everywhere."""
-    assert (a.name, a.assemble, a.defaults) == (b.name, b.assemble, b.defaults)
+    assert (a.name, a.assemble, a.exact, a.defaults) == (b.name, b.assemble, b.exact, b.defaults)
     assert bits(a.gravity) == bits(b.gravity)
     for name in LISTS:
         assert bits(getattr(a, name)) == bits(getattr(b, name)), name

@@ -11,12 +11,13 @@ import yaml
 
 from browser import Watched, open_browser, pinch, touch
 from run_folders import save_example, with_hostile_names
+from sarrus import Mechanism, simulate
 from sarrus.mechanism.files import from_data
 from sarrus.problems.references.n_four_bar import four_bar_reference
 from sarrus.report.benchmark import make_bench_report
 from sarrus.report.engines_page import make_engine_report
 from sarrus.report.run_page import make_report
-from sarrus.runs.folder import load_run
+from sarrus.runs.folder import load_run, save_simulation
 
 pytestmark = pytest.mark.slow
 
@@ -415,3 +416,40 @@ def test_print_is_light_and_without_buttons(browser, report, tmp_path):
     assert not seen.page.locator("#theme").is_visible()
     assert seen.page.pdf(format="A4")[:4] == b"%PDF"
     seen.page.close()
+
+
+@pytest.fixture(scope="module")
+def pins(browser, tmp_path_factory):
+    """The report of two bars that carry a third: pin C joins all three of them."""
+    m = Mechanism("truss")
+    m.rod("left", (-0.6, 0), (0, -0.8), mass=2)
+    m.rod("right", (0.6, 0), (0, -0.8), mass=2)
+    m.rod("hanger", (0, -0.8), (0.5, -1.8), mass=5)
+    m.revolute("A", m.ground, "left", at=(-0.6, 0))
+    m.revolute("B", m.ground, "right", at=(0.6, 0))
+    m.revolute("C", "left", "right", "hanger", at=(0, -0.8))
+    result = simulate(m, duration=1, output_step=0.02)
+    folder = tmp_path_factory.mktemp("pins")
+    save_simulation(folder, m, result, ["C"], "truss", "a script")
+    (folder / "report.html").write_text(make_report([load_run(folder)]), encoding="utf-8")
+    page = Watched(browser, folder / "report.html")
+    yield page, result
+    page.page.close()
+
+
+def test_pins_of_three_bodies_show_the_force_on_each(pins):
+    """Tooltip rows and curves name the bodies with the API's numbers; arrows can be limited to one body."""
+    seen, result = pins
+    seen.page.select_option("[aria-label='part of the mechanism']", "C")
+    rows = seen.value("sarrusReport.players[0].values.rows('C', 0)")
+    for reaction in result.reactions.on_each("C"):
+        row = next(row for row in rows if row.startswith(f"F on {reaction.body} = "))
+        # rows show four digits and more
+        assert float(row.split()[-2]) == pytest.approx(reaction.sizes[0], rel=1e-3)
+    assert "F on hanger" in seen.page.inner_text("#chosen")
+    seen.page.select_option("[aria-label=arrows]", "reactions")
+    count = "sarrusReport.players[0].vectors('reactions', 0).length"
+    assert seen.value(count) == 5
+    seen.page.select_option("[aria-label='body that reactions act on']", "left")
+    assert seen.value(count) == 2
+    assert seen.errors == []

@@ -28,14 +28,15 @@ def test_columns_have_units_and_the_values_of_the_result(result):
         "t [s]",
         *("B0.x [m]", "B0.y [m]", "B0.vx [m/s]", "B0.vy [m/s]", "B0.ax [m/s^2]", "B0.ay [m/s^2]"),
         "B0.angle [rad]",
-        *("kinetic energy [J]", "potential energy [J]", "work [J]", "energy [J]"),
+        *("kinetic energy [J]", "potential energy [J]", "total energy [J]", "work [J]"),
+        "energy drift [J]",
         "violation of position [m]",
         "violation of velocity [m/s]",
         "violation of acceleration [m/s^2]",
     ]
     np.testing.assert_array_equal(columns["B0.vy [m/s]"], result.velocity("B0")[:, 1])
     # all joints if none is named, and the angles of those of two bodies
-    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 7
+    assert len(result.columns()) == 1 + 6 * 6 + len(result.readings()) + 8
 
 
 @pytest.mark.slow
@@ -190,10 +191,10 @@ def test_result_shows_itself_in_a_notebook(result):
 
 
 def test_plot_has_a_panel_for_each_point(result):
-    """Places of two points, energy and violation; the mechanism beside them."""
+    """Places and angles of two points; the mechanism next to them."""
     figure = result.plot("B0", "B1")
     labels = [axes.get_ylabel() for axes in figure.get_axes() if axes.get_ylabel()]
-    assert labels == ["B0 [m]", "B0.angle [rad]", "B1 [m]", "energy\ndrift [J]", "violation [m]"]
+    assert labels == ["B0 [m]", "B0.angle [deg]", "B1 [m]"]
     x = figure.get_axes()[0].lines[0].get_ydata()
     np.testing.assert_array_equal(x, result.position("B0")[:, 0])
 

@@ -130,7 +130,7 @@ def answer(result, name, arguments, folder):
         return image.getvalue()
     if name == "animate":
         return value._repr_html_()
-    if name.startswith("save_csv"):
+    if name in ("save_csv", "save_drawing", "save_gltf"):
         return value.read_bytes()
     if name in ("save", "save_parquet", "save_hdf5"):
         return None
@@ -154,6 +154,11 @@ def questions(result, folder):
         ),
         **dict.fromkeys(("angle", "travel", "reaction"), joints),
         **dict.fromkeys(("orientation", "angular_velocity", "angular_acceleration"), bodies),
+        "quantity": [("total energy",), *((f"{name}.speed",) for (name,) in points)],
+        "save_drawing": [(folder / "linkage.svg",)],
+        "save_gltf": [(folder / "motion.gltf",)],
+        # what is found is a function; readings() tells what it gives
+        "find_reading": [("nothing", "angle")],
         "length": [(s.name,) for s in m.springs] + joints,
         "force": [(s.name,) for s in m.springs],
         "torque": [(t.name,) for t in m.torsions],

@@ -27,14 +27,14 @@ def test_files_tell_the_columns_of_the_result(problem, result):
     for name, values in trajectory_columns(result, [point]).items():
         np.testing.assert_array_equal(values, bare[name])
     for name, values in problem.result_columns(result).items():
-        long = [f"{point}.{name}", f"violation of {name}", name]
-        np.testing.assert_array_equal(values, next(bare[n] for n in long if n in bare))
+        long = [f"{point}.{name}", f"violation of {name}", f"{name} drift"]
+        np.testing.assert_array_equal(values, next(bare[n] for n in (*long, name) if n in bare))
 
 
 def test_short_names_have_the_units_of_the_long_ones(problem, result):
     """x is in m because B0.x is; every column that a source may ask for has a unit."""
     units = dict(name.rstrip("]").rsplit(" [", 1) for name in result.columns(problem.observed))
     for name in observed_columns(result, problem.observed):
-        long = [f"{problem.observed}.{name}", f"violation of {name}", name]
+        long = [f"{problem.observed}.{name}", f"violation of {name}", name, f"{name} drift"]
         assert unit_of(name) == next(units[n] for n in long if n in units)
     assert all(unit_of(name) for name in problem.columns)

@@ -199,7 +199,7 @@ def test_trajectories():
         trajectory={"points": ["B0"]},
     )
     columns = found[1][1]
-    assert list(columns) == ["run", "t", "B0.x", "B0.y", "B0.vx", "B0.vy", "energy"]
+    assert list(columns) == ["run", "t", "B0.x", "B0.y", "B0.vx", "B0.vy", "energy drift"]
     assert columns["run"].tolist() == [1] * 11
     assert columns["B0.vx"][0] == pytest.approx(2.0)
 

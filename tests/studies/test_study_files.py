@@ -94,7 +94,7 @@ SLIPS = [
     ("energy_drift", "energy_drit", "study.yaml:13: record.drift: .*did you mean 'energy_drift'"),
     ("{span: B0.x}", "{span: B9.x}", "there is no joint, point or body 'B9'"),
     ("{span: B0.x}", "{span: B0.z}", "a planar mechanism has no z"),
-    ("{span: B0.x}", "{span: B0}", "study.yaml:14: record.swing: 'B0' is no coordinate"),
+    ("{span: B0.x}", "{span: B0}", "study.yaml:14: record.swing: 'B0' is not a quantity"),
     ("{span: B0.x}", "{reaction_max: Q}", "there is no joint 'Q'"),
     ("{span: B0.x}", "{function: nothing.py:f}", "nothing.py cannot be read"),
     ("  swing: {span: B0.x}", "  status: energy_drift", "column 'status' stands there already"),

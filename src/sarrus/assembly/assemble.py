@@ -19,6 +19,7 @@ from ..mechanism import (
     find_gaps,
     loosen_rods,
     move_bodies,
+    resize_rods,
     without_drives,
 )
 from ..names import describe_known
@@ -125,17 +126,21 @@ def assemble(
     weights: Mapping[str, float] | None = None,
     fixed: Iterable[Body | str] = (),
     misfit: float = 0.0,
+    lengths: Mapping[str, float] | None = None,
 ) -> Assembly:
     """Close the loops of a mechanism whose joints are apart, by the least motion of its bodies.
 
     weights: how reluctant bodies are to move, by name; its length compared with the mechanism's for a body
     that is left out. fixed: bodies that must not move. misfit [m]: gaps up to this size are accepted where
     it cannot close (radians count times the mechanism's length); dimensions then change by as much.
+    lengths [m]: of rods by name, where they were drawn at rough coordinates: each is first given its length,
+    with what is on it.
 
     A mechanism that is closed already is returned as it is, to the last bit. Raises AssemblyError, with the
     loop, its gap and the nearest position, if it cannot be closed.
     """
-    return assemble_branches(mechanism, 1, weights=weights, fixed=fixed, misfit=misfit)[0]
+    given = {"weights": weights, "fixed": fixed, "misfit": misfit, "lengths": lengths}
+    return assemble_branches(mechanism, 1, **given)[0]  # type: ignore[arg-type]
 
 
 def assemble_branches(
@@ -145,6 +150,7 @@ def assemble_branches(
     weights: Mapping[str, float] | None = None,
     fixed: Iterable[Body | str] = (),
     misfit: float = 0.0,
+    lengths: Mapping[str, float] | None = None,
 ) -> list[Assembly]:
     """Up to `most` different closed positions (elbow up, elbow down, ...), nearest first.
 
@@ -154,6 +160,8 @@ def assemble_branches(
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism, closed=False)
+    if lengths:
+        mechanism = resize_rods(mechanism, lengths)
     allowed, wanted = _number("misfit", misfit, least=0.0), int(_number("most", most, least=1.0))
     # SciPy's solvers load slowly: only an assembly pays for them
     equations = verdict.joint_equations.make_joint_equations(without_drives(mechanism))

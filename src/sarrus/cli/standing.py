@@ -1,22 +1,26 @@
-"""`sarrus inspect`, `branches` and `modes`: a mechanism at its start and at rest, without a simulation."""
+"""`sarrus inspect`, `design`, `branches` and `modes`: a mechanism at its start, over a cycle, at rest."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import problems
+from ..analysis import design as find_design
 from ..bench.judge import judge_small_motion
+from ..export import save_csv
 from ..inspect import inspect as inspect_mechanism
 from ..local_analysis import MOST
 from ..local_analysis import branches as find_branches
 from ..mechanism import Mechanism, MechanismError
+from ..mechanism.files.units import ANGULAR_VELOCITY, VELOCITY, in_si
 from ..statics import Equilibrium, Modes, equilibrium
 from ..statics import modes as find_modes
 from .model_files import is_imported, is_model_file, load_imported, load_model
-from .options import Json, Values, refuse_options, with_problem_options
+from .options import Force, Json, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
 from .spec import is_specification, load_problem
 
@@ -51,6 +55,38 @@ def inspect(
     shown.print(str(found))
     if report is not None and report.believed is not None:
         shown.print(report.believes(found.mobility_motion))
+
+
+def design(
+    file: Annotated[str, typer.Argument(help="A model file with one drive, or with --joint.")],
+    joint: Annotated[
+        str | None, typer.Option(help="Drive this joint at constant speed, instead of the drive.")
+    ] = None,
+    speed: Annotated[
+        str, typer.Option(help="Of --joint, with its unit: 60 rpm, 0.1 m/s.")
+    ] = "60 rpm",
+    csv: Annotated[
+        Path | None, typer.Option(help="Write all quantities over time to this file.")
+    ] = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Tell what a designer needs: torque, power, transmission angles, limits, shaking force, over a cycle."""
+    if csv is not None:
+        check_free(csv, force)
+    mechanism = load_model(file, Screen(stderr=True))
+    kinds = {j.name: j.kind.row.coordinate for j in mechanism.joints}
+    kind = ANGULAR_VELOCITY if kinds.get(joint or "", "angle") == "angle" else VELOCITY
+    found = find_design(mechanism, joint=joint, speed=in_si(speed, kind))
+    if csv is not None:
+        save_csv(csv, found.columns())
+    if as_json:
+        loops = {loop.name: loop.kind for loop in found.loops}
+        limits = {name: [vars(x) for x in found.limits(name)] for name in found.outputs}
+        record = {"drive": found.drive, "period": found.period, "numbers": found.numbers()}
+        print(json.dumps({**record, "loops": loops, "limits": limits}, indent=2))
+        return
+    Screen(soft_wrap=True, highlight=False).print(str(found), markup=False)
 
 
 def _mechanism_of(problem: str, options: Values, screen: Screen) -> Mechanism:

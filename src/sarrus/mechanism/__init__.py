@@ -7,7 +7,7 @@ from .files import from_data, get_value, load, load_data, load_file, save, set_v
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .joint_kinds import JointKind
 from .joints import End, Gap, Joint, measure_apart
-from .mechanism import Mechanism, loosen_rods, move_bodies, vary, without_drives
+from .mechanism import Mechanism, loosen_rods, move_bodies, resize_rods, vary, without_drives
 from .motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "loosen_rods",
     "measure_apart",
     "move_bodies",
+    "resize_rods",
     "vary",
     "without_drives",
 ]

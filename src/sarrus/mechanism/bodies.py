@@ -29,6 +29,11 @@ class Body(Element):
     section: float = 0.0
 
     @property
+    def length(self) -> float:
+        """Length of a rod [m]; 0 of other bodies."""
+        return 0.0 if self.ends is None else length_of(*(end.tolist() for end in self.ends))
+
+    @property
     def what(self) -> str:
         """Its name in a sentence."""
         return f"rod '{self.name}'" if self.ends else f"body '{self.name}'"

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..names import describe_known
 from ..tape import UNUSABLE, Number, UntracedError, is_usable, largest
+from ..thresholds import TYPED_GAP
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -120,8 +121,11 @@ Part = TypeVar("Part", bound=Element)
 class Known:
     """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
 
-    def __init__(self, m: Mechanism) -> None:
+    def __init__(self, m: Mechanism, moves_typed: bool = False) -> None:
         self.dimension = m.dimension
+        # whether places that are off their rod by a typed gap are moved onto it
+        self.moves_typed = moves_typed
+        self.typed: list[str] = []
         self._bodies, self._joints = m.bodies, m.joints
         self.drives: dict[str, list[str]] = {}
         self._named: dict[str, None] = dict.fromkeys(p.name for p in m.markers)
@@ -207,10 +211,15 @@ class Known:
         if name not in self.bodies:
             return
         gap, nearest = self.bodies[name].measure_off_rod(at)
+        if gap and self.moves_typed and gap <= TYPED_GAP * self.bodies[name].length:
+            # it is moved onto the rod, with a note
+            self.typed.append(what)
+            return
         if gap:
+            here, there = show_apart(at, nearest)
             yield (
-                f"{what} at {show(at)} and rod '{name}' are apart by {gap:.6g} m (nearest "
-                f"point of the rod: {show(nearest)}); move one of them, or use body() for another shape"
+                f"{what} at {here} and rod '{name}' are apart by {gap:.6g} m (nearest "
+                f"point of the rod: {there}); move one of them, or use body() for another shape"
             )
 
     def point(self, name: str, at: Floats, what: str, where: str) -> Iterator[str]:
@@ -264,18 +273,22 @@ def as_word(name: object, what: str) -> str:
     return name
 
 
-def as_number(value: Any, what: str) -> float:
-    """A plain number, or a message."""
+def as_number(value: Any, what: str, kind: str = "") -> float:
+    """A plain number, or a message; kind: of text with a unit, as `mechanism.files.units` calls it ("LENGTH")."""
     if isinstance(value, Number):
         return value  # type: ignore[return-value]
+    if isinstance(value, str) and kind:
+        return float(_with_units(value, what, kind))
     try:
         return float(value)
     except (TypeError, ValueError) as error:
         raise MechanismError(f"{what}: {value!r} is not a number; give a plain number") from error
 
 
-def as_vector(values: ArrayLike | None, what: str) -> Floats:
-    """A private float copy, or a message that says which entry is not numeric."""
+def as_vector(values: Any, what: str, kind: str = "") -> Floats:
+    """A private float copy, or a message that says which entry is not numeric; kind: as for `as_number`."""
+    if kind and _has_text(values):
+        return np.array(_with_units(values, what, kind), dtype=np.float64)
     try:
         # None would silently become nan
         if values is None:
@@ -287,9 +300,53 @@ def as_vector(values: ArrayLike | None, what: str) -> Floats:
         raise MechanismError(f"{what}: {values!r} is not numeric; give plain numbers") from error
 
 
+def load_units() -> Any:
+    """The module that reads units; its package builds mechanisms, and so it cannot be loaded before this one."""
+    from .files import units
+
+    return units
+
+
+def _has_text(values: Any) -> bool:
+    """Whether numbers are given as text, such as "[10, 20] mm" or ["10 mm", 0]."""
+    if isinstance(values, list | tuple):
+        return any(_has_text(value) for value in values)
+    return isinstance(values, str)
+
+
+def _with_units(values: Any, what: str, kind: str) -> Any:
+    """Numbers in SI, from text with units as in model files."""
+    units = load_units()
+    try:
+        if isinstance(values, str) and not values.lstrip().startswith("["):
+            return units.in_si(values, getattr(units, kind))
+        if not isinstance(values, str) and any(_is_row(value) for value in values):
+            return [_with_units(value, what, kind) for value in values]
+        given = values if isinstance(values, str) else list(values)
+        return units.vector_in_si(given, getattr(units, kind))
+    except units.UnitError as error:
+        raise MechanismError(f"{what}: {error}") from None
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple) or str(value).lstrip().startswith("[")
+
+
 def show(values: ArrayLike) -> str:
     """Numbers as a message shows them."""
     return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"
+
+
+def show_apart(first: ArrayLike, second: ArrayLike) -> tuple[str, str]:
+    """Two places with as many digits as are needed to see that they differ, six at least."""
+    for digits in range(6, 18):
+        texts = [
+            "(" + ", ".join(f"{v:.{digits}g}" for v in np.atleast_1d(values)) + ")"
+            for values in (first, second)
+        ]
+        if texts[0] != texts[1]:
+            break
+    return texts[0], texts[1]
 
 
 def plain(values: ArrayLike) -> Any:

@@ -426,8 +426,8 @@ class LoadCalls:
         force = Force(
             name,
             self._name(body, f"force '{name}'"),
-            as_vector(at, f"place of force '{name}'"),
-            as_vector(vector, f"vector of force '{name}'"),
+            as_vector(at, f"place of force '{name}'", "LENGTH"),
+            as_vector(vector, f"vector of force '{name}'", "FORCE"),
             fixed_in,
         )
         return self._add("forces", force)
@@ -440,7 +440,7 @@ class LoadCalls:
         torque = Torque(
             name,
             self._name(body, f"torque '{name}'"),
-            as_vector(vector, f"vector of torque '{name}'"),
+            as_vector(vector, f"vector of torque '{name}'", "TORQUE"),
             fixed_in,
         )
         return self._add("torques", torque)
@@ -469,19 +469,22 @@ class LoadCalls:
         """
         name = as_word(name, "name of a spring")
         what = f"spring '{name}'"
-        a, b = as_vector(start, f"start of {what}"), as_vector(end, f"end of {what}")
+        a, b = (
+            as_vector(start, f"start of {what}", "LENGTH"),
+            as_vector(end, f"end of {what}", "LENGTH"),
+        )
         if free_length is None:
             free = length_of(a.tolist(), b.tolist()) if a.shape == b.shape else 0.0
         else:
-            free = as_number(free_length, f"free length of {what}")
+            free = as_number(free_length, f"free length of {what}", "LENGTH")
         spring = Spring(
             name,
             (self._name(first, what), self._name(second, what)),
             (a, b),
-            as_number(stiffness, f"stiffness of {what}"),
-            as_number(damping, f"damping of {what}"),
+            as_number(stiffness, f"stiffness of {what}", "STIFFNESS"),
+            as_number(damping, f"damping of {what}", "DAMPING"),
             free,
-            as_number(preload, f"preload of {what}"),
+            as_number(preload, f"preload of {what}", "FORCE"),
         )
         return self._add("springs", spring)
 
@@ -505,10 +508,10 @@ class LoadCalls:
         torsion = Torsion(
             name,
             self._joint_name(joint, what),
-            as_number(stiffness, f"stiffness of {what}"),
-            as_number(damping, f"damping of {what}"),
-            as_number(free_angle, f"free angle of {what}"),
-            as_number(torque, f"torque of {what}"),
+            as_number(stiffness, f"stiffness of {what}", "TORSIONAL_STIFFNESS"),
+            as_number(damping, f"damping of {what}", "TORSIONAL_DAMPING"),
+            as_number(free_angle, f"free angle of {what}", "ANGLE"),
+            as_number(torque, f"torque of {what}", "TORQUE"),
         )
         return self._add("torsions", torsion)
 
@@ -525,8 +528,8 @@ class LoadCalls:
         rotor = Rotor(
             name,
             self._joint_name(joint, what),
-            as_number(inertia, f"inertia of {what}"),
-            as_number(mass, f"mass of {what}"),
+            as_number(inertia, f"inertia of {what}", "INERTIA"),
+            as_number(mass, f"mass of {what}", "MASS"),
         )
         return self._add("rotors", rotor)
 

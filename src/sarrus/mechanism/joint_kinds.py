@@ -13,7 +13,7 @@ knows of a kind (verdict/joint_frames.py) is derived on its own, so that each ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -191,8 +191,16 @@ class JointKind(Enum):
     )
 
 
+# the place of a joint as a share of the length of a rod: of the first one it joins, or of the one named
+Along = float | Mapping[str, float] | None
+
+
 class JointCalls:
-    """The calls of a mechanism that add a joint, one a kind."""
+    """The calls of a mechanism that add a joint, one a kind.
+
+    Each takes its place as `at` [m] or as `along`: the share of the length of a rod from its first end, 0.8 of
+    the first rod that is joined, or {"beam": 0.8}.
+    """
 
     def _join(
         self,
@@ -202,34 +210,61 @@ class JointCalls:
         at: ArrayLike | None,
         axis: ArrayLike | None = None,
         second_axis: ArrayLike | None = None,
+        along: Along = None,
     ) -> Joint:
         raise NotImplementedError
 
     def revolute(
-        self, name: str, *bodies: Body | str, at: ArrayLike, axis: ArrayLike | None = None
+        self,
+        name: str,
+        *bodies: Body | str,
+        at: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        along: Along = None,
     ) -> Joint:
-        """Join bodies by a hinge: a pin in the plane, a hinge about `axis` in space."""
-        return self._join(JointKind.REVOLUTE, name, bodies, at, axis)
+        """Join bodies by a hinge: a pin in the plane, a hinge about `axis` in space.
 
-    def spherical(self, name: str, *bodies: Body | str, at: ArrayLike) -> Joint:
+        at: its place [m]; or along: its share of the length of the first rod, or {"beam": 0.8}.
+        """
+        return self._join(JointKind.REVOLUTE, name, bodies, at, axis, along=along)
+
+    def spherical(
+        self, name: str, *bodies: Body | str, at: ArrayLike | None = None, along: Along = None
+    ) -> Joint:
         """Join bodies of a spatial mechanism by a ball joint."""
-        return self._join(JointKind.SPHERICAL, name, bodies, at)
+        return self._join(JointKind.SPHERICAL, name, bodies, at, along=along)
 
-    def weld(self, name: str, *bodies: Body | str, at: ArrayLike | None = None) -> Joint:
+    def weld(
+        self, name: str, *bodies: Body | str, at: ArrayLike | None = None, along: Along = None
+    ) -> Joint:
         """Join bodies rigidly, as they stand; `at` only names a point."""
-        return self._join(JointKind.WELD, name, bodies, at)
+        return self._join(JointKind.WELD, name, bodies, at, along=along)
 
     def prismatic(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike | None = None,
+        axis: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Let the second body slide along `axis` of the first, without turning."""
-        return self._join(JointKind.PRISMATIC, name, (first, second), at, axis)
+        return self._join(JointKind.PRISMATIC, name, (first, second), at, axis, along=along)
 
     def cylindrical(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike | None = None,
+        axis: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Let the second body slide along and turn about `axis` of the first; in space."""
-        return self._join(JointKind.CYLINDRICAL, name, (first, second), at, axis)
+        return self._join(JointKind.CYLINDRICAL, name, (first, second), at, axis, along=along)
 
     def universal(
         self,
@@ -237,39 +272,68 @@ class JointCalls:
         first: Body | str,
         second: Body | str,
         *,
-        at: ArrayLike,
+        at: ArrayLike | None = None,
         axis: ArrayLike,
         second_axis: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
 
         The angle between the axes stays what it is at the start, a right angle as a rule.
         """
-        return self._join(JointKind.UNIVERSAL, name, (first, second), at, axis, second_axis)
+        return self._join(JointKind.UNIVERSAL, name, (first, second), at, axis, second_axis, along)
 
     def planar(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike | None = None,
+        normal: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Let the second body slide on a plane of the first with this normal, face on face; in space."""
-        return self._join(JointKind.PLANAR, name, (first, second), at, normal)
+        return self._join(JointKind.PLANAR, name, (first, second), at, normal, along=along)
 
     def rectangular(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike | None = None,
+        normal: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Let the second body slide on a plane of the first without turning: an XY table; in space."""
-        return self._join(JointKind.RECTANGULAR, name, (first, second), at, normal)
+        return self._join(JointKind.RECTANGULAR, name, (first, second), at, normal, along=along)
 
     def point_on_line(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, axis: ArrayLike
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike | None = None,
+        axis: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Keep a point of the second body on a line of the first, along `axis` through `at`."""
-        return self._join(JointKind.POINT_ON_LINE, name, (first, second), at, axis)
+        return self._join(JointKind.POINT_ON_LINE, name, (first, second), at, axis, along=along)
 
     def point_on_plane(
-        self, name: str, first: Body | str, second: Body | str, *, at: ArrayLike, normal: ArrayLike
+        self,
+        name: str,
+        first: Body | str,
+        second: Body | str,
+        *,
+        at: ArrayLike | None = None,
+        normal: ArrayLike,
+        along: Along = None,
     ) -> Joint:
         """Keep a point of the second body on a plane of the first through `at`; in space."""
-        return self._join(JointKind.POINT_ON_PLANE, name, (first, second), at, normal)
+        return self._join(JointKind.POINT_ON_PLANE, name, (first, second), at, normal, along=along)
 
     def distance(
         self, name: str, first: Body | str, second: Body | str, *, start: ArrayLike, end: ArrayLike

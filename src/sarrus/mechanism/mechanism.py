@@ -9,7 +9,7 @@ of others: with bodies moved, larger or faster, without drives. The old one stay
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from ..names import describe_known
 from .bodies import Body, Marker, make_rod
+from .construction import ConstructionCalls
 from .elements import (
     GROUND,
     Element,
     Known,
     MechanismError,
+    Move,
     Moves,
     Part,
     as_number,
@@ -33,29 +36,35 @@ from .elements import (
     velocity_problems,
 )
 from .forces import LOADS, LoadCalls
-from .joint_kinds import JointCalls, JointKind
+from .joint_kinds import Along, JointCalls, JointKind
 from .joints import End, Joint
 from .part_arrays import PartArrays
+from .snapping import snap_places
 
 # the lists of a mechanism, and what a file calls them, in the order of a file
 STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
 PARTS = STRUCTURE | {name: name for name in LOADS}
 
 
-class Mechanism(JointCalls, LoadCalls):
+class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
     gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
     All places are those of the start position, in metres. Where they are only roughly known, a joint takes
     one place (and axis) for each of its bodies, shape (bodies, dimension), and `sarrus.assemble` closes
-    it; assemble: whether `simulate` does so by itself.
+    it; assemble: whether `simulate` does so by itself. Places on rods may be typed with few digits: what
+    is off a rod by less than 1e-6 of its length is moved onto it, which a note of the result states;
+    exact: reject it instead.
     """
 
     GROUND = GROUND
 
-    def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81)) -> None:
+    def __init__(
+        self, name: str = "mechanism", gravity: ArrayLike = (0.0, -9.81), *, exact: bool = False
+    ) -> None:
+        self.exact = bool(exact)
         self.name = as_word(name, "name of a mechanism")
-        self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'")
+        self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'", "ACCELERATION")
         self._refuse(gravity_problems(self.name, self.gravity))
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
@@ -70,6 +79,7 @@ class Mechanism(JointCalls, LoadCalls):
         self.at_once = True
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
         self._known: Known | None = None
+        self._former: list[Body] = []
         self._counts: list[int] = []
         # bodies and joints as arrays, as they were read last
         self.part_arrays: PartArrays | None = None
@@ -152,10 +162,10 @@ class Mechanism(JointCalls, LoadCalls):
         section: side of its square cross section [m]; 0 is a thin rod without inertia about its axis.
         """
         name = as_word(name, "name of a rod")
-        a = as_vector(start, f"start of rod '{name}'")
-        b = as_vector(end, f"end of rod '{name}'")
-        kilograms = as_number(mass, f"mass of rod '{name}'")
-        side = as_number(section, f"section of rod '{name}'")
+        a = as_vector(start, f"start of rod '{name}'", "LENGTH")
+        b = as_vector(end, f"end of rod '{name}'", "LENGTH")
+        kilograms = as_number(mass, f"mass of rod '{name}'", "MASS")
+        side = as_number(section, f"section of rod '{name}'", "LENGTH")
         return self._add("bodies", make_rod(name, a, b, kilograms, side))
 
     def body(
@@ -167,21 +177,23 @@ class Mechanism(JointCalls, LoadCalls):
         entries, in world directions at the start; left out, a point mass.
         """
         name = as_word(name, "name of a body")
-        c = as_vector(center, f"center of body '{name}'")
+        c = as_vector(center, f"center of body '{name}'", "LENGTH")
         if inertia is None:
             values = np.zeros(()) if c.size == 2 else np.zeros((3, 3))
         else:
-            values = as_vector(inertia, f"inertia of body '{name}'")
+            values = as_vector(inertia, f"inertia of body '{name}'", "INERTIA")
             if values.shape == (3,):
                 values = np.diag(values)
-        kilograms = as_number(mass, f"mass of body '{name}'")
+        kilograms = as_number(mass, f"mass of body '{name}'", "MASS")
         return self._add("bodies", Body(name, kilograms, c, values))
 
     def point(self, name: str, body: Body | str, at: ArrayLike) -> Marker:
         """Name a point of a body, to observe it or to give it a velocity."""
         name = as_word(name, "name of a point")
         marker = Marker(
-            name, self._name(body, f"point '{name}'"), as_vector(at, f"place of point '{name}'")
+            name,
+            self._name(body, f"point '{name}'"),
+            as_vector(at, f"place of point '{name}'", "LENGTH"),
         )
         return self._add("markers", marker)
 
@@ -198,7 +210,7 @@ class Mechanism(JointCalls, LoadCalls):
             if isinstance(point, Joint | Marker)
             else as_word(point, "velocity of a point")
         )
-        given = (name, as_vector(velocity, f"velocity of point '{name}'"))
+        given = (name, as_vector(velocity, f"velocity of point '{name}'", "VELOCITY"))
         if self.at_once:
             self._refuse(velocity_problems(given, self._now()))
         self.velocities.append(given)
@@ -206,7 +218,7 @@ class Mechanism(JointCalls, LoadCalls):
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
         """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
         name = self._name(body, "angular velocity of a body")
-        given = (name, as_vector(velocity, f"angular velocity of '{name}'"))
+        given = (name, as_vector(velocity, f"angular velocity of '{name}'", "ANGULAR_VELOCITY"))
         if self.at_once:
             self._refuse(turning_problems(given, self._now()))
         self.angular_velocities.append(given)
@@ -247,11 +259,45 @@ class Mechanism(JointCalls, LoadCalls):
         known.add(block, part)
         self._counts = self._count()
         self.added[block, part.name] = user_line()
+        return self._snapped(block, part)
+
+    def _snapped(self, block: str, part: Part) -> Part:
+        """The part that was just added, moved onto its rods if it was typed with few digits."""
+        if not self._now().typed:
+            return part
+        before = [list(getattr(self, name)) for name in PARTS]
+        try:
+            snap_places(self, {part.name} if block == "joints" else set())
+        except MechanismError:
+            for name, parts in zip(PARTS, before, strict=True):
+                setattr(self, name, parts)
+            getattr(self, block).pop()
+            self._known = None
+            raise
+        return next(p for p in getattr(self, block) if p.name == part.name)
+
+    def exchange(self, block: str, number: int, part: Part, check: bool = True) -> Part:
+        """Put another part in the place of one; check: what can be seen to be wrong with it is an error."""
+        if check and self.at_once:
+            self._refuse(part.problems(self._now()))
+        parts = getattr(self, block)
+        if block == "bodies":
+            # whoever has the old one still means this body
+            self._former.append(parts[number])
+        parts[number] = part
+        self._known = self.part_arrays = None
         return part
+
+    def drop_point(self, name: str) -> None:
+        """Remove a named point, so that a joint can take its name."""
+        self.markers = [marker for marker in self.markers if marker.name != name]
+        self.added.pop(("markers", name), None)
+        self._known = None
 
     def _look(self, block: str, part: Element) -> list[str]:
         """What is wrong with a part that is to be added."""
         known = self._now()
+        known.typed.clear()
         return [*self._taken(block, part.name, known), *part.problems(known)]
 
     def _taken(self, block: str, name: str, known: Known) -> Iterator[str]:
@@ -270,7 +316,7 @@ class Mechanism(JointCalls, LoadCalls):
     def _now(self) -> Known:
         """What there is so far; lists that a user has changed himself are read again."""
         if self._known is None or self._count() != self._counts:
-            self._known, self._counts = Known(self), self._count()
+            self._known, self._counts = Known(self, not self.exact), self._count()
             present = {(block, part.name) for block in PARTS for part in getattr(self, block)}
             self.added = {key: self.added.get(key, ("", 0)) for key in present}
         return self._known
@@ -298,7 +344,7 @@ class Mechanism(JointCalls, LoadCalls):
         """Whether a body is one of this mechanism; most are found where they were added."""
         at = self._known.numbers.get(body.name) if self._known else None
         there = at is not None and at < len(self.bodies) and self.bodies[at] is body
-        return there or body in self.bodies
+        return there or body in self.bodies or body in self._former
 
     def _joint_name(self, joint: Joint | str, what: str) -> str:
         if not isinstance(joint, Joint | str):
@@ -313,11 +359,14 @@ class Mechanism(JointCalls, LoadCalls):
         at: ArrayLike | None,
         axis: ArrayLike | None = None,
         second_axis: ArrayLike | None = None,
+        along: Along = None,
     ) -> Joint:
         name = as_word(name, "name of a joint")
         count, role = len(bodies), kind.row.axis
         what = f"joint '{name}' ({kind.value})"
-        places = _each(at, f"place of joint '{name}'") or [None]
+        if along is not None:
+            at = self._along(bodies, at, along, what)
+        places = _each(at, f"place of joint '{name}'", "LENGTH") or [None]
         if len(places) not in (1, count):
             raise MechanismError(
                 f"{what}: at has {len(places)} places for {count} bodies; give one place, or one for each "
@@ -338,6 +387,34 @@ class Mechanism(JointCalls, LoadCalls):
             axes += [None] * (count - 2)
         return self._add_joint(name, kind, bodies, places, axes)
 
+    def _along(
+        self, bodies: Sequence[Body | str], at: ArrayLike | None, along: Along, what: str
+    ) -> Floats:
+        """The place at a share of the length of one of the bodies, the first one that is a rod if not named."""
+        if at is not None:
+            raise MechanismError(f"{what}: give at or along, not both")
+        rods = {b.name: b for b in self.bodies if b.ends is not None}
+        names = [self._name(body, what) for body in bodies]
+        if isinstance(along, Mapping):
+            if len(along) != 1:
+                raise MechanismError(f"{what}: along names {len(along)} rods; give one")
+            [(name, share)] = along.items()
+        else:
+            name, share = next((n for n in names if n in rods), ""), as_number(along, what)
+        if name not in names or name not in rods:
+            raise MechanismError(
+                f"{what}: along needs a rod among {', '.join(names)}"
+                + (f", '{name}' is none; " if name else "; ")
+                + "give at, or name the rod: along={'rod': 0.5}"
+            )
+        part = as_number(share, f"{what}, along")
+        if not 0 <= part <= 1:
+            raise MechanismError(
+                f"{what}: along {part:g}; give the share of the length of rod '{name}' from its first end, 0 to 1"
+            )
+        a, b = rods[name].ends or (rods[name].center, rods[name].center)
+        return np.asarray(a if part == 0 else b if part == 1 else (1 - part) * a + part * b)
+
     def _link(
         self,
         kind: JointKind,
@@ -348,7 +425,7 @@ class Mechanism(JointCalls, LoadCalls):
     ) -> Joint:
         name = as_word(name, "name of a joint")
         ends = (("start", start), ("end", end))
-        places = [as_vector(place, f"{word} of joint '{name}'") for word, place in ends]
+        places = [as_vector(place, f"{word} of joint '{name}'", "LENGTH") for word, place in ends]
         return self._add_joint(name, kind, bodies, places, [None])
 
     def _add_joint(
@@ -375,11 +452,11 @@ def user_line() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def _each(values: ArrayLike | None, what: str) -> list[Floats | None]:
+def _each(values: ArrayLike | None, what: str, kind: str = "") -> list[Floats | None]:
     """A vector for each body of a joint, one if it is for all, none if there is none."""
     if values is None:
         return []
-    vectors = as_vector(values, what)
+    vectors = as_vector(values, what, kind)
     if vectors.ndim < 2 or not len(vectors):
         return [vectors]
     return [v.copy() for v in vectors]
@@ -393,6 +470,28 @@ def move_bodies(mechanism: Mechanism, moves: Moves, *, closed: bool = True) -> M
     place; else the places of its bodies are kept apart.
     """
     return mechanism.mapped(lambda part: part.moved(moves, closed))
+
+
+def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
+    """A new mechanism whose rods have these lengths [m], by name; they grow from their first ends.
+
+    What is on a rod keeps its share of the length; joints may be open afterwards.
+    """
+    moves = {}
+    for name, given in lengths.items():
+        rods = {b.name: b for b in mechanism.bodies if b.ends is not None}
+        if name not in rods:
+            raise MechanismError(
+                f"length of '{name}': there is no rod of that name; {describe_known(name, rods)}"
+            )
+        length, ends = as_number(given, f"length of rod '{name}'", "LENGTH"), rods[name].ends
+        if not (length > 0 and np.isfinite(length)) or ends is None:
+            raise MechanismError(f"length of rod '{name}': {length:g} m; give a positive length")
+        drawn = float(np.linalg.norm(ends[1] - ends[0]))
+        # a rod drawn to its length stays what it is, to the last bit
+        if length != drawn:
+            moves[name] = Move(ends[0], length / drawn * np.eye(mechanism.dimension), ends[0])
+    return move_bodies(mechanism, moves, closed=False)
 
 
 def vary(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import perm
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ..arrays import Floats
 from ..tape import UNUSABLE, Number, Scalar, UntracedError, is_usable, sine
 from ..thresholds import LARGEST_NUMBER
+from .csv_table import read_table
 from .elements import MechanismError
 
 
@@ -23,6 +25,15 @@ class Polynomial:
     """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...)."""
 
     coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.coefficients, str) or not isinstance(
+            self.coefficients, Sequence | np.ndarray
+        ):
+            raise MechanismError(
+                f"Polynomial({self.coefficients!r}): give a list of coefficients: (0, {self.coefficients!r}) for "
+                f"a constant rate, ({self.coefficients!r},) for a constant value"
+            )
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,31 @@ class Table:
 
     times: tuple[float, ...]
     values: tuple[float, ...]
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | Path,
+        *,
+        time: str | int = 0,
+        value: str | int = 1,
+        noise: float = 0.0,
+    ) -> Table:
+        """A table of measured data: two columns of a CSV file.
+
+        Parameters
+        ----------
+        path
+            The file; its first line may name the columns, with units in brackets: "t [ms],angle [deg]".
+        time, value
+            Columns by their names (without unit) or numbers. Times are shifted to begin at 0.
+        noise
+            Standard deviation of the noise in the values, in SI. Values are replaced by those of the smoothest
+            cubic spline [Reinsch1967] whose mean square distance from them is noise^2; 0 takes them as they are.
+            A drive follows its table exactly, and accelerations are second differences: noise of 0.1 mm in
+            values 1 ms apart is an acceleration of 100 m/s^2.
+        """
+        return cls(*read_table(Path(path), time, value, noise))
 
 
 DriveMotion = Polynomial | Sine | SmoothStep | Table

@@ -32,10 +32,15 @@ class ArmRows:
 
 @dataclass(frozen=True)
 class AngleRows:
-    """The angle of a joint about its axis: its bodies, and axis, u and axis x u at the start (world)."""
+    """A joint that turns about an axis: its bodies, and axis, u and axis x u at the start (world)."""
 
-    bodies: tuple[str, str]
+    bodies: tuple[str, ...]
     triad: Floats
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it joins two bodies, so that it has one angle."""
+        return len(self.bodies) == 2
 
 
 @dataclass(frozen=True)
@@ -125,12 +130,12 @@ class Readings:
 
     @cached_property
     def angles(self) -> dict[str, AngleRows]:
-        """Joints of two bodies that turn about an axis."""
+        """Joints that turn about an axis."""
         bodies = {b.name: b for b in self._mechanism.bodies}
         return {
-            j.name: AngleRows((j.bodies[0], j.bodies[1]), np.array(joint_triad(bodies, j)))
+            j.name: AngleRows(j.bodies, np.array(joint_triad(bodies, j)))
             for j in self._mechanism.joints
-            if "axis" in j.kind.row.shares and len(j.ends) == 2
+            if "axis" in j.kind.row.shares
         }
 
     @cached_property

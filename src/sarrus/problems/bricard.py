@@ -23,7 +23,7 @@ ENERGY_FIGURE = Figure(
     "figure-3-energy-and-violations",
     "Mechanical energy and constraint violation",
     (
-        Panel("energy [J]", ("energy",)),
+        Panel("energy drift [J]", ("energy",)),
         Panel("position [m]", ("position",), log=True),
         Panel("velocity [m/s]", ("velocity",), log=True),
     ),

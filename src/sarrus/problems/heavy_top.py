@@ -42,7 +42,7 @@ def make_heavy_top() -> Problem:
         columns=("t", "x", "y", "z", "energy"),
         figures=(
             Figure("figure-1-centre", "Centre of mass", (Panel("C [m]", ("x", "y", "z")),)),
-            Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+            Figure("figure-2-energy", "Energy drift", (Panel("energy drift [J]", ("energy",)),)),
         ),
         build=lambda: make_mechanism("heavy top"),
         exact=top_reference,

@@ -44,7 +44,7 @@ def make_light_cart_pole() -> Problem:
                 "Cart and pole",
                 (Panel("x [m]", ("x",)), Panel("pole [rad]", ("angle",))),
             ),
-            Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+            Figure("figure-2-energy", "Energy drift", (Panel("energy drift [J]", ("energy",)),)),
         ),
         build=lambda: make_mechanism("light cart-pole"),
         exact=cart_pole_reference,

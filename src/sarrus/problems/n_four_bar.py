@@ -68,7 +68,7 @@ def make_double_four_bar(windows: int, speed: float) -> Problem:
                 "figure-2-energy-and-violations",
                 "Total energy and constraint violation",
                 (
-                    Panel("energy [J]", ("energy",)),
+                    Panel("energy drift [J]", ("energy",)),
                     Panel("position [m]", ("position",), log=True),
                     Panel("velocity [m/s]", ("velocity",), log=True),
                     Panel("acceleration [m/s^2]", ("acceleration",), log=True),
@@ -109,7 +109,7 @@ def make_n_four_bar(windows: int, speed: float) -> Problem:
                 (Panel("vx [m/s]", ("vx",)), Panel("vy [m/s]", ("vy",))),
                 until=10.0,
             ),
-            Figure("figure-3-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+            Figure("figure-3-energy", "Energy drift", (Panel("energy drift [J]", ("energy",)),)),
         ),
         build=lambda: make_mechanism(windows, speed, f"{windows} four-bar"),
         exact=lambda times: four_bar_reference(times, windows, speed),

@@ -60,7 +60,9 @@ class OwnProblem:
             columns=("t", *letters, *("v" + c for c in letters), "energy"),
             figures=(
                 Figure("figure-1-observed", f"Coordinates of {n['observed']}", (places,)),
-                Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+                Figure(
+                    "figure-2-energy", "Energy drift", (Panel("energy drift [J]", ("energy",)),)
+                ),
             ),
             build=self.mechanism.copy,
             exact=interpolate(self.times, self.motion),

@@ -14,7 +14,7 @@ FIGURES = (
         (Panel("x [m]", ("x",)), Panel("y [m]", ("y",))),
         until=10.0,
     ),
-    Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+    Figure("figure-2-energy", "Energy drift", (Panel("energy drift [J]", ("energy",)),)),
 )
 
 

@@ -82,7 +82,7 @@ def _problem(name: str, title: str, inertia: tuple[float, float, float]) -> Prob
                 "Slider position and crank angle",
                 (Panel("x [m]", ("x",)), Panel("crank [rad]", ("angle",))),
             ),
-            Figure("figure-2-energy", "Total energy", (Panel("energy [J]", ("energy",)),)),
+            Figure("figure-2-energy", "Energy drift", (Panel("energy drift [J]", ("energy",)),)),
         ),
         build=lambda: make_mechanism(inertia, title),
         exact=lambda times: slider_crank_reference(times, inertia),

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..export import Columns, point_columns, reaction_columns, split_unit
+from ..export import (
+    Columns,
+    labelled_reactions,
+    point_columns,
+    reaction_columns,
+    split_unit,
+)
 from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
 from ..progress import tell
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
+from ..thresholds import CURVE_NOISE
 
 if TYPE_CHECKING:
     from ..verdict.reactions import UnboundedReaction
@@ -38,13 +45,15 @@ KEPT = ("position", "velocity")
 class Curves:
     """Columns with units over times [s]; items: those of each joint, point, spring and body, by name.
 
-    shared: joints whose reactions rigid bodies do not determine; figures: columns drawn together; notes:
-    what is left out; model: the model file as text, if there is one.
+    exerted: labels of the reactions of each joint, "B0" or, at pins of three or more bodies, one for each
+    body, "C on crank"; shared: those that rigid bodies do not determine; figures: columns drawn together;
+    notes: what is left out; model: the model file as text, if there is one.
     """
 
     times: Floats
     columns: Columns
     items: dict[str, list[str]]
+    exerted: dict[str, list[str]]
     shared: tuple[str, ...]
     figures: tuple[Figure, ...]
     notes: tuple[str, ...]
@@ -57,6 +66,7 @@ class Curves:
             "times": pack(self.times, "<f8"),
             "columns": {name: pack(values) for name, values in self.columns.items()},
             "items": self.items,
+            "exerted": self.exerted,
             "shared": self.shared,
             "model": self.model,
         }
@@ -73,14 +83,16 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         "work [J]": result.work,
     }
     at = _chosen_outputs(result, min(len(columns) + 4 * len(result.mechanism.joints), MOST_COLUMNS))
-    exerted, shared, unbounded = _reactions(result, notes) if reactions else ({}, (), {})
-    columns |= exerted
-    for name in exerted:
-        owners.setdefault(name.rsplit(".", 1)[0], []).append(name)
+    forces = _reactions(result, notes) if reactions else Exerted()
+    columns |= forces.columns
+    for joint, labels in forces.labels.items():
+        mine = [n for n in forces.columns if n.rsplit(".", 1)[0] in labels]
+        owners.setdefault(joint, []).extend(mine)
+    columns = _without_noise(result, columns)
     for names in owners.values():
         # forces before places: they are why one looks
         names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s"))
-    figures = tuple(_figures(result, columns, shared))
+    figures = tuple(_figures(result, columns, forces))
     drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
     if len(columns) > MOST_COLUMNS:
         notes.append(f"Curves of {MOST_COLUMNS} quantities are kept here; the result has all.")
@@ -92,12 +104,34 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         result.times[at],
         {name: values[at] for name, values in columns.items()},
         {owner: [n for n in names if n in columns] for owner, names in owners.items()},
-        shared,
+        forces.labels,
+        tuple(forces.shared),
         figures,
         tuple(notes),
         _model_text(result),
-        _tiles(result, columns, unbounded),
+        _tiles(result, columns, forces.unbounded),
     )
+
+
+def _without_noise(result: Result, columns: Columns) -> Columns:
+    """Columns that are nothing but rounding as zeros: an axis of 5e-16 m would show it as a motion.
+
+    What counts is the largest column of the same unit, or the mechanism's own scale: its size, its size over the
+    duration, its weight.
+    """
+    size = result.mechanism.size or 1.0
+    weight = float(np.linalg.norm(result.mechanism.gravity))
+    weight *= float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
+    scales = {"m": size, "m/s": size / result.duration, "rad": 1.0, "N": weight, "J": weight * size}
+    for name, values in columns.items():
+        unit = split_unit(name)[1]
+        scales[unit] = max(scales.get(unit, 0.0), float(np.nanmax(np.abs(values), initial=0.0)))
+    return {
+        name: np.where(np.isnan(values), values, 0.0)
+        if np.nanmax(np.abs(values), initial=0.0) < CURVE_NOISE * scales[split_unit(name)[1]]
+        else values
+        for name, values in columns.items()
+    }
 
 
 def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
@@ -150,37 +184,46 @@ def _chosen_outputs(result: Result, columns: int) -> Ints:
 Unbounded = dict[str, "tuple[UnboundedReaction, ...]"]
 
 
-def _reactions(result: Result, notes: list[str]) -> tuple[Columns, tuple[str, ...], Unbounded]:
-    """What the joints exert, or in the notes why it is not known; joints that share; what is unbounded."""
-    equations = result.joint_equations
+@dataclass
+class Exerted:
+    """Reactions of all joints: their columns, the labels of each joint, those that are shared, and unbounded."""
+
+    columns: Columns = field(default_factory=dict)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    shared: list[str] = field(default_factory=list)
+    unbounded: Unbounded = field(default_factory=dict)
+
+
+def _reactions(result: Result, notes: list[str]) -> Exerted:
+    """What the joints exert; the notes say why if it cannot be computed, and what is unbounded."""
+    equations, out = result.joint_equations, Exerted()
     if not len(result.times):
-        return {}, (), {}
+        return out
     if equations.columns > MOST_EQUATIONS or len(result.times) * equations.columns > 2_000_000:
         notes.append("Reactions of so many bodies are left out here; result.reaction gives them.")
-        return {}, (), {}
+        return out
     try:
         found = result.reactions
     except (MechanismError, ValueError) as error:
         notes.append(f"No reactions: {error}.")
-        return {}, (), {}
-    columns: Columns = {}
-    shared = []
+        return out
     unbounded = {drive: found.of(drive).unbounded for drive in equations.drives}
     for joint in equations.joints:
-        reaction = found.of(joint)
-        own = reaction_columns(joint, reaction)
-        flag = own.pop(f"{joint}.shared [1]")
-        columns |= own | {f"{joint}.F [N]": np.linalg.norm(reaction.force, axis=1)}
-        unbounded[joint] = reaction.unbounded
-        if flag.mean() > 0.5:
-            shared.append(joint)
-    unbounded = {name: found for name, found in unbounded.items() if found}
-    for name, where in unbounded.items():
-        if name in equations.joints:
-            columns[f"{name}.F [N]"] = _clipped(columns[f"{name}.F [N]"])
+        named = labelled_reactions(found, joint)
+        out.labels[joint] = list(named)
+        for label, reaction in named.items():
+            own = reaction_columns(label, reaction)
+            flag = own.pop(f"{label}.shared [1]")
+            unbounded[label] = reaction.unbounded
+            sizes = _clipped(reaction.sizes) if reaction.unbounded else reaction.sizes
+            out.columns |= own | {f"{label}.F [N]": sizes}
+            if flag.mean() > 0.5:
+                out.shared.append(label)
+    out.unbounded = {name: where for name, where in unbounded.items() if where}
+    for name, where in out.unbounded.items():
         growth = "; ".join(str(u) for u in where[:3]) + ("; and more" if where[3:] else "")
         notes.append(f"Reaction at {name}: {growth}. Its largest values are left out.")
-    return columns, tuple(shared), unbounded
+    return out
 
 
 def _clipped(sizes: Floats) -> Floats:
@@ -190,7 +233,7 @@ def _clipped(sizes: Floats) -> Floats:
     return np.where(sizes <= most, sizes, np.nan)
 
 
-def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterable[Figure]:
+def _figures(result: Result, columns: Columns, exerted: Exerted) -> Iterable[Figure]:
     """Figures in the order of the questions."""
     ends = {
         "drives": (".drive torque [N m]", ".drive force [N]", ".drive power [W]"),
@@ -209,7 +252,8 @@ def _figures(result: Result, columns: Columns, shared: Sequence[str]) -> Iterabl
         panels = [panel for end in endings if (panel := _panel(end, read, columns))]
         if panels:
             yield Figure(name, titles[name], tuple(panels))
-    forces = _largest([f"{joint}.F [N]" for joint in result.joint_equations.joints], columns)
+    labels = (label for labels in exerted.labels.values() for label in labels)
+    forces = _largest([f"{label}.F [N]" for label in labels], columns)
     if forces:
         yield Figure("reactions", "Reactions at the joints", (Panel("force [N]", tuple(forces)),))
     speeds = [f"{name}.speed [m/s]" for name in result.moving_points()][:MOST_CURVES]
@@ -246,7 +290,8 @@ def _tiles(result: Result, columns: Columns, unbounded: Unbounded) -> list[tuple
                 quantity, unit = split_unit(column)
                 value = "unbounded" if name in unbounded else _range(columns[column], unit)
                 tiles.append((value, quantity.replace(".", ": ", 1)))
-    joints = [name for name in unbounded if name in result.joint_equations.joints]
+    drives = result.joint_equations.drives
+    joints = [name for name in unbounded if name not in drives]
     if joints:
         first = min(u.time for name in joints for u in unbounded[name])
         where = ", ".join(joints[:4]) + (" and others" if joints[4:] else "")

@@ -47,7 +47,7 @@
     const figure = SarrusPlots.figureOf(picks, clock.duration), host = el("div", { className: "plot" });
     host.style.height = `${figure.layout.height}px`;
     card.append(el("div", { className: "figure" }, host));
-    if (players.some((p) => p.values.shared.has(name)))
+    if (players.some((p) => (p.values.exerted[name] || []).some((label) => p.values.shared.has(label))))
       card.append(el("p", { className: "note" }, "Dotted reactions are shared with other joints: rigid bodies do not determine them."));
     plots.draw(host, figure);
     if (window.innerWidth < 1100) card.scrollIntoView({ behavior: "smooth", block: "nearest" });

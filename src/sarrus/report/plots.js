@@ -15,6 +15,9 @@ const SarrusPlots = (() => {
   const unit = (column) => column.slice(column.lastIndexOf(" [") + 2, -1);
   const short = (column, item) => {
     const name = column.slice(0, column.lastIndexOf(" ["));
+    // of a pin with three or more bodies: "F on crank"
+    const on = name.startsWith(`${item} on `) ? name.lastIndexOf(".") : -1;
+    if (on >= 0) return `${name.slice(on + 1)} ${name.slice(item.length + 1, on)}`;
     return name.startsWith(`${item}.`) ? name.slice(item.length + 1) : name;
   };
   // whose a column is, as the legends call its curve
@@ -159,7 +162,7 @@ const SarrusPlots = (() => {
   class Values {
     constructor(packed) {
       this.times = Sarrus.floats(packed.times, Float64Array); this.packed = packed.columns; this.items = packed.items;
-      this.shared = new Set(packed.shared); this.model = packed.model; this.known = {};
+      this.exerted = packed.exerted || {}; this.shared = new Set(packed.shared); this.model = packed.model; this.known = {};
       this.names = Object.keys(packed.columns);
     }
     has(end) { return this.names.some((name) => name.endsWith(end)); }
@@ -220,7 +223,7 @@ const SarrusPlots = (() => {
   function picksOf(item, v, label, r) {
     return (v.items[item] || []).map((column) => ({ unit: unit(column), name: short(column, item) + (label ? `, ${label}` : ""),
       x: v.times, y: v.column(column),
-      dash: v.shared.has(item) && /\.[FM]/.test(column) ? "dot" : ["solid", "dash", "longdash"][r % 3] }));
+      dash: v.shared.has(owner(column)) && /\.[FM]/.test(column) ? "dot" : ["solid", "dash", "longdash"][r % 3] }));
   }
 
   // parts and their curves stand out together: what the pointer is at, in a picture or a plot, else what is chosen;

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis import design
 from ..arrays import plain_sum
 from ..disk import write_file
+from ..mechanism import MechanismError
 from ..progress import part
 from ..runs.folder import RunFolder, RunFolderError, load_run
 from ..scene import CROSSING, NEAR, Camera
@@ -117,6 +119,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         summary,
         '<section id="chosen" hidden></section>',
         *asked,
+        *_design_card(runs, labels),
         fold("Rank, mobility, crossings", ranks, "rank"),
         fold("Accuracy", "".join(accuracy), "accuracy"),
         fold(
@@ -132,6 +135,22 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
     data = {"scenes": scenes, "figures": [p.payload() for p in figures], "marks": marks}
     data["labels"] = labels
     return render(title, lead, _badge(runs[0].record) if single else "", body, data)
+
+
+def _design_card(runs: Sequence[RunFolder], labels: Sequence[str]) -> list[str]:
+    """The designer's quantities over a cycle, of mechanisms with one drive at constant speed or by a sine."""
+    cards = []
+    for run, label in _both(runs, labels):
+        mechanism = run.result.mechanism
+        if len(mechanism.drives) != 1 or mechanism.user_forces:
+            continue
+        try:
+            found = design(mechanism)
+            cards.append(_head(label, len(runs) == 1) + sentences(str(found).splitlines()))
+        except (MechanismError, ValueError):
+            # no cycle, or freedoms that nothing drives: there is nothing to tell
+            continue
+    return [fold("Design: over a cycle of the drive", grid(cards), "design")] if cards else []
 
 
 def _groups(runs: Sequence[RunFolder]) -> dict[str, list[int]]:

@@ -1,8 +1,8 @@
 """Columns of a run's files by their short names, their units, and which are drawn together.
 
 Short are the names of a source's result file: t, x y z and vx vy vz of the observed point, angle and rate,
-energy, and the violation of each level ("position" ...). Of several points they are "B0.x", with units
-"B0.x [m]" (`export.py`).
+energy (its drift from the start), and the violation of each level ("position" ...). Of several points they are
+"B0.x", with units "B0.x [m]" (`export.py`).
 """
 
 from __future__ import annotations
@@ -68,6 +68,6 @@ def observed_columns(result: Result, point: str) -> Columns:
 
 
 def trajectory_columns(result: Result, points: Iterable[str]) -> Columns:
-    """Time, places and velocities of points and energy, without units."""
+    """Time, places and velocities of points and the energy drift, without units."""
     moving = without_units(point_columns(result, points, KEPT))
-    return {"t": result.times, **moving, "energy": result.energy_balance}
+    return {"t": result.times, **moving, "energy drift": result.energy_balance}

@@ -306,7 +306,7 @@ def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
         columns |= named
         places.append(Panel(f"{point} [m]", tuple(named)))
     levels = tuple(Panel(f"{level} [{unit_of(level)}]", (level,), log=True) for level in LEVELS)
-    energy = (Panel("energy [J]", ("energy",)), *levels)
+    energy = (Panel("energy drift [J]", ("energy",)), *levels)
     figures = [Figure("places", "Places", tuple(places))] if places else []
     figures.append(Figure("energy-and-violations", "Energy and constraint violation", energy))
     save_motion(folder, result, columns, {}, tuple(figures), moving[0] if moving else "")

@@ -166,7 +166,7 @@ const Sarrus = (() => {
       this.turn = 35; this.tilt = 20; this.hovered = null; this.frames = 0;
       // what is chosen: an item of the scene; which points leave a trace; what the picture shows besides
       this.chosen = null; this.follow = false; this.grid = scene.dimension < 3;
-      this.arrows = ""; this.arrowLength = 1; this.values = null; this.listeners = [];
+      this.arrows = ""; this.onBody = ""; this.arrowLength = 1; this.values = null; this.listeners = [];
       // who wants to know what the pointer is at
       this.onPoint = () => {};
       // who takes the pointer before the view does: {down(found, at, event), move(at, event), up(at, event)}, and what it
@@ -513,10 +513,13 @@ const Sarrus = (() => {
       const r = this.camera, vectors = this.vectors(this.arrows, time), largest = this.largestVector(this.arrows);
       const factor = 0.2 * Math.min(this.w, this.h + 120) * this.arrowLength / (largest || 1);
       const color = colors.arrows[{ velocities: 0, reactions: 1, forces: 2 }[this.arrows]];
-      for (const { point, vector, dash } of vectors) {
+      for (const { point, vector, dash, word } of vectors) {
         const dx = factor * (r[0][0] * vector[0] + r[0][1] * vector[1] + r[0][2] * vector[2]);
         const dy = -factor * (r[1][0] * vector[0] + r[1][1] * vector[1] + r[1][2] * vector[2]);
         this.arrow(c, color, [flat[3 * point], flat[3 * point + 1]], [dx, dy], dash);
+        if (!word || Math.hypot(dx, dy) < 12) continue;
+        c.font = "11px system-ui, sans-serif"; c.textAlign = dx < 0 ? "right" : "left"; c.textBaseline = "middle"; c.fillStyle = color;
+        c.fillText(word, flat[3 * point] + dx + (dx < 0 ? -4 : 4), flat[3 * point + 1] + dy);
       }
     }
 
@@ -535,10 +538,16 @@ const Sarrus = (() => {
         }
       }
       if (kind === "reactions" && this.values)
-        for (const s of signs) {
-          const v = ["x", "y", "z"].slice(0, dimension).map((axis) => this.values.at(`${s.name}.F${axis} [N]`, time));
-          if (v.every(Number.isFinite)) out.push({ point: s.points.at(-1), vector: [v[0], v[1], v[2] || 0], dash: this.values.shared.has(s.name) });
-        }
+        for (const s of signs)
+          for (const label of this.values.exerted[s.name] || []) {
+            // of a pin with three or more bodies an arrow for each, with its name
+            const body = label === s.name ? "" : label.slice(s.name.length + 1);
+            if (this.onBody && !(body ? label.endsWith(` on ${this.onBody}`) : s.bodies.includes(this.onBody))) continue;
+            const v = ["x", "y", "z"].slice(0, dimension).map((axis) => this.values.at(`${label}.F${axis} [N]`, time));
+            // columns of a joint of two bodies are those on its second one
+            const sign = !body && this.onBody && s.bodies[0] === this.onBody ? -1 : 1;
+            if (v.every(Number.isFinite)) out.push({ point: s.points.at(-1), vector: v.concat(0).slice(0, 3).map((x) => sign * x), dash: this.values.shared.has(label), word: body });
+          }
       if (kind === "forces" && this.values)
         for (const s of signs.filter((g) => g.glyph === "spring")) {
           const pull = this.values.at(`${s.name}.force [N]`, time), p = this.motion.points;
@@ -1035,8 +1044,11 @@ const Sarrus = (() => {
     const words = { velocities: "velocities", reactions: "reactions", forces: "spring forces" };
     const length = element("input", { type: "range", min: 0.2, max: 4, step: 0.1, value: 1, disabled: true, "aria-label": "length of the arrows",
       oninput: () => { player.arrowLength = Number(length.value); player.draw(); } });
+    const on = element("select", { "aria-label": "body that reactions act on", hidden: true,
+      onchange: () => { player.onBody = on.value; player.draw(); } },
+      element("option", { value: "" }, "on every body"), ...shapes.map((s) => element("option", { value: s.name }, `on ${s.name}`)));
     const arrows = element("select", { "aria-label": "arrows", onchange: () => {
-      player.arrows = arrows.value; length.disabled = !arrows.value; player.draw(); } },
+      player.arrows = arrows.value; length.disabled = !arrows.value; on.hidden = arrows.value !== "reactions"; player.draw(); } },
       element("option", { value: "" }, "no arrows"), ...kinds.map((k) => element("option", { value: k }, words[k])));
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
     const name = player.scene.name;
@@ -1048,7 +1060,7 @@ const Sarrus = (() => {
     tell();
     host.append(part, trace, check("follow", false, (on) => { player.follow = on; if (!on) player.fit(false); }));
     if (dimension < 3) host.append(check("grid", player.grid, (on) => { player.grid = on; }));
-    host.append(element("span", { className: "pair" }, arrows, length),
+    host.append(element("span", { className: "pair" }, arrows, on, length),
       element("span", { className: "files" },
         button("SVG", "the picture as SVG", () => download(`${name}.svg`, player.svgText(), "image/svg+xml")),
         button("PNG", "the picture as PNG", () => player.canvas.toBlob((blob) => download(`${name}.png`, blob))),

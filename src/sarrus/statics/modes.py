@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
 from ..names import pick
+from ..notebook import html_table
 from ..thresholds import NEAR_BALANCE, NEAR_SINGULAR_MODES, REAL_VALUE, STABLE, SYMMETRIC
 from .equilibrium import Equilibrium, State, make_system
 
@@ -49,6 +50,14 @@ class Modes:
 
     def __getitem__(self, i: int) -> Mode:
         return self.modes[i]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (i, f"{m.frequency:.6g}", f"{m.damping:.6g}", f"{m.eigenvalue:.6g}")
+            for i, m in enumerate(self.modes, 1)
+        ]
+        heads = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]")
+        return html_table(f"Small motions of {self.mechanism}", heads, rows)
 
     @property
     def eigenvalues(self) -> Complex:

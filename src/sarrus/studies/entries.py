@@ -17,16 +17,22 @@ from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
 from ..own_method import MOST_BYTES
+from ..quantities import split_quantity, unit_of_quantity
 from . import schema
 from .records import (
     COORDINATE,
+    DESIGN,
     JOINT,
     PLAY,
     QUANTITIES,
+    VALUE,
     RecordError,
+    is_coordinate,
     load_function,
     read_text,
     split_coordinate,
+    split_joint,
+    split_value,
 )
 from .study import Number, Parameter, StudyRecord
 
@@ -182,9 +188,22 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
         raise RecordError(f"'{word}' needs a simulation, and this study says simulate: false")
     if quantity.argument == COORDINATE:
         if not isinstance(argument, str):
-            raise RecordError(f"'{word}' needs a coordinate; give it like {{{word}: B0.x}}")
-        if argument != "energy":
-            split_coordinate(argument)
+            raise RecordError(f"'{word}' needs a quantity; give it like {{{word}: B0.x}}")
+        # what files of earlier versions call so
+        argument = "energy drift" if argument == "energy" else argument
+        _check_words(argument)
+    elif quantity.argument == VALUE:
+        if not isinstance(argument, str):
+            raise RecordError(
+                f"'{word}' needs a quantity and where; give it like {{{word}: motor torque at time = 0.5 s}}"
+            )
+        for what in split_value(argument)[:2]:
+            _check_words(what)
+    elif quantity.argument == DESIGN:
+        if not isinstance(argument, str):
+            raise RecordError(
+                f"'{word}' needs a quantity of sarrus.design; give it like {{{word}: peak torque}}"
+            )
     elif quantity.argument == PLAY:
         if argument is None:
             raise RecordError(f"'{word}' needs a play; give it like {{{word}: 0.1 mm}}")
@@ -199,15 +218,44 @@ def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
     """What is wrong with the joint or point that a record names, in a sentence; else nothing."""
     argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
     if argument == JOINT and record.argument is not None:
-        joints = [j.name for j in mechanism.joints]
-        if record.argument not in joints:
-            return f"there is no joint '{record.argument}'; {nearest(record.argument, joints)}"
-    elif argument == COORDINATE and record.argument != "energy":
-        name, axis = split_coordinate(record.argument)
+        joints = {j.name: j.bodies for j in mechanism.joints}
+        name, body = split_joint(record.argument, joints)
+        if name not in joints:
+            return f"there is no joint '{name}'; {nearest(name, list(joints))}"
+        if body is not None and body not in joints[name]:
+            return f"joint '{name}' has no body '{body}'; {nearest(body, list(joints[name]))}"
+    elif argument in (COORDINATE, VALUE):
+        given = record.argument
+        for what in [given] if argument == COORDINATE else split_value(given)[:2]:
+            if why := _find_wrong_quantity(what, mechanism):
+                return why
+    return ""
+
+
+def _check_words(what: str) -> None:
+    """Reject what no part of any mechanism has."""
+    if not unit_of_quantity(what):
+        raise RecordError(
+            f"'{what}' is not a quantity; give the name of a joint, point or body with .x, .vx or .ax, or one "
+            "like motor torque, C.F, rocker.angular velocity, total energy"
+        )
+
+
+def _find_wrong_quantity(what: str, mechanism: Mechanism) -> str:
+    """What is wrong with the part that a quantity names, in a sentence; else nothing."""
+    if is_coordinate(what):
+        name, axis = split_coordinate(what)
         if why := find_wrong_point(name, mechanism):
             return why
         if axis[-1] == "z" and mechanism.dimension == 2:
-            return f"'{record.argument}': a planar mechanism has no z"
+            return f"'{what}': a planar mechanism has no z"
+        return ""
+    owners = {part.name for part in (*mechanism.structure(), *mechanism.loads())}
+    owners |= {f"{j.name} on {b}" for j in mechanism.joints for b in j.bodies}
+    try:
+        split_quantity(what, owners)
+    except KeyError as error:
+        return str(error.args[0])
     return ""
 
 

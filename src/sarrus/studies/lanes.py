@@ -18,7 +18,7 @@ from ..mechanism import MechanismError, get_value, to_data
 from ..mechanism.files.paths import split_path
 from ..variants import Runs, Variants
 from . import changes
-from .records import split_coordinate
+from .records import DRIFT, is_coordinate, split_coordinate
 from .study import ChangeKind, Plan, StudyRecord
 
 # settings that lanes follow
@@ -91,14 +91,14 @@ def _follows(record: StudyRecord) -> bool:
         return True
     if record.what not in CURVES:
         return False
-    if record.argument == "energy":
+    if record.argument == DRIFT:
         return True
     # velocities are read with their rates, which lanes do not find
-    return len(split_coordinate(record.argument)[1]) == 1
+    return is_coordinate(record.argument) and len(split_coordinate(record.argument)[1]) == 1
 
 
 def _points(plan: Plan) -> tuple[str, ...]:
-    named = [r.argument for r in plan.records if r.what in CURVES and r.argument != "energy"]
+    named = [r.argument for r in plan.records if r.what in CURVES and r.argument != DRIFT]
     return tuple(dict.fromkeys(split_coordinate(what)[0] for what in named))
 
 

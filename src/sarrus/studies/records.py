@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis import Design, design, unit_of_number
 from ..arrays import Floats
 from ..inspect import inspect
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.files import units
+from ..quantities import read_quantity, unit_of_quantity
 from ..result import Result
-from ..runs.columns import LEVELS, unit_of
+from ..runs.columns import LEVELS
 from .study import StudyRecord
 
 if TYPE_CHECKING:
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
 NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
 # what a record may ask for
-COORDINATE, JOINT, PLAY = "a coordinate", "perhaps a joint", "a play"
+COORDINATE, JOINT, PLAY = "a quantity", "perhaps a joint", "a play"
+DRIFT = "energy drift"
+VALUE, DESIGN = "a quantity at another", "a quantity of sarrus.design"
 
 # a sentence in a table is cut to this length
 MOST_CHARACTERS = 2000
@@ -44,6 +49,11 @@ class RecordSource:
     def inspection(self) -> Inspection:
         """The verdict on the mechanism at its start."""
         return inspect(self.mechanism)
+
+    @cached_property
+    def design(self) -> Design:
+        """The designer's quantities of the mechanism over a cycle of its drive."""
+        return design(self.mechanism)
 
     @property
     def simulated(self) -> Result:
@@ -91,20 +101,34 @@ def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
 
 
 def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
-    """Values of a coordinate such as B0.x, B0.vy or `energy` at the outputs, and their rates if known."""
-    if what == "energy":
+    """Values of any quantity (B0.x, motor torque, total energy) at the outputs, and their rates if known."""
+    # runs in SIMD lanes have these alone
+    if what == DRIFT:
         return result.energy_balance, None
-    name, axis = split_coordinate(what)
-    levels = list(LEVELS)
-    order = [letter for letter, _ in LEVELS.values()].index(axis[:-1])
-    i = "xyz".index(axis[-1])
     try:
-        found = [getattr(result, level)(name) for level in levels[order : order + 2]]
-    except KeyError as error:
+        if is_coordinate(what):
+            return _read_coordinate(result, what)
+        found = read_quantity(result, what)
+    except (KeyError, ValueError) as error:
         raise RecordError(f"'{what}': {error.args[0]}") from None
+    return found.values, found.rates
+
+
+def _read_coordinate(result: Result, what: str) -> tuple[Floats, Floats | None]:
+    """Values of a coordinate such as B0.x or B0.vy, and their rates if there are any."""
+    name, axis = split_coordinate(what)
+    levels, i = list(LEVELS), "xyz".index(axis[-1])
+    order = [letter for letter, _ in LEVELS.values()].index(axis[:-1])
+    found = [getattr(result, level)(name) for level in levels[order : order + 2]]
     if i >= found[0].shape[1]:
-        raise RecordError(f"'{what}': a planar mechanism has no {axis[-1]}; take x or y")
+        raise ValueError(f"a planar mechanism has no {axis[-1]}; take x or y")
     return found[0][:, i], found[1][:, i] if len(found) > 1 else None
+
+
+def is_coordinate(what: str) -> bool:
+    """Whether a quantity is a coordinate, velocity or acceleration of a point: B0.x, B0.vx."""
+    name, _, axis = what.rpartition(".")
+    return bool(name) and axis in AXES
 
 
 def split_coordinate(what: str) -> tuple[str, str]:
@@ -134,11 +158,51 @@ def _span(run: RecordSource, what: str) -> float:
     return high - low
 
 
-def _final(run: RecordSource, what: str) -> float:
+def _values(run: RecordSource, what: str) -> Floats:
     values, _ = read_curve(run.simulated, what)
     if not len(values):
         raise RecordError("the run has no output")
-    return float(values[-1])
+    return values
+
+
+def _final(run: RecordSource, what: str) -> float:
+    return float(_values(run, what)[-1])
+
+
+def _mean(run: RecordSource, what: str, power: int = 1) -> float:
+    """Mean over time of a power, by the trapezoidal rule."""
+    values, t = _values(run, what) ** power, run.simulated.times
+    if len(t) < 2:
+        return float(values[0])
+    return float(np.trapezoid(values, t) / (t[-1] - t[0]))
+
+
+def split_value(text: str) -> tuple[str, str, float]:
+    """Quantity, the one it is read over, and where: "motor torque at crank angle = 90 deg", in SI."""
+    what, found, rest = text.partition(" at ")
+    over, equals, value = rest.rpartition("=")
+    if not (found and equals and what.strip() and over.strip()):
+        raise RecordError(f"'{text}' is not understood; give it like motor torque at time = 0.5 s")
+    try:
+        number = units.parse_quantity(value.strip()).value
+    except units.UnitError as error:
+        raise RecordError(f"'{text}': {error}") from None
+    return what.strip(), over.strip(), number
+
+
+def _value(run: RecordSource, text: str) -> float:
+    """A quantity where another one first reaches a value, linear between outputs."""
+    what, over, number = split_value(text)
+    values, x = _values(run, what), _values(run, over)
+    hit = np.flatnonzero((x[:-1] - number) * (x[1:] - number) <= 0)
+    if not len(hit):
+        raise RecordError(
+            f"{over} does not reach {number:g}: it is between {x.min():g} and {x.max():g}"
+        )
+    i = int(hit[0])
+    step = x[i + 1] - x[i]
+    share = (number - x[i]) / step if step else 0.0
+    return float(values[i] + share * (values[i + 1] - values[i]))
 
 
 def _reaction_max(run: RecordSource, joint: Any) -> float | None:
@@ -150,15 +214,22 @@ def _moment_max(run: RecordSource, joint: Any) -> float | None:
 
 
 def _reactions(run: RecordSource, joint: Any, part: str) -> float | None:
-    """The largest of a joint, none if it is unbounded; or of all joints whose reactions are bounded."""
-    result = run.simulated
-    names = [j.name for j in run.mechanism.joints] if joint is None else [joint]
+    """The largest of a joint on any body, none if it is unbounded; or of all joints whose reactions are bounded.
+
+    joint: "C", or "C on crank" for one body of it.
+    """
+    found = run.simulated.reactions
+    joints = [j.name for j in run.mechanism.joints]
     largest = 0.0
-    for name in names:
-        try:
-            reaction = result.reaction(name)
-        except KeyError as error:
-            raise RecordError(str(error.args[0])) from None
+    try:
+        if joint is None:
+            reactions = [r for name in joints for r in found.on_each(name)]
+        else:
+            name, body = split_joint(joint, joints)
+            reactions = list(found.on_each(name)) if body is None else [found.of(name, body)]
+    except KeyError as error:
+        raise RecordError(str(error.args[0])) from None
+    for reaction in reactions:
         if any(np.any(getattr(u, part)) for u in reaction.unbounded):
             if joint is not None:
                 return None
@@ -167,6 +238,21 @@ def _reactions(run: RecordSource, joint: Any, part: str) -> float | None:
         sizes = np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)
         largest = max(largest, float(np.nanmax(sizes, initial=0.0)))
     return largest
+
+
+def split_joint(what: str, joints: Collection[str]) -> tuple[str, str | None]:
+    """Joint and body of "C on crank"; without a body, "C" alone. joints: the names there are."""
+    for at in (i for i in range(len(what)) if what.startswith(" on ", i)):
+        if what not in joints and what[:at] in joints:
+            return what[:at], what[at + 4 :]
+    return what, None
+
+
+def _design(run: RecordSource, name: str) -> float:
+    try:
+        return run.design.number(name)
+    except (KeyError, MechanismError) as error:
+        raise RecordError(str(error.args[0])) from None
 
 
 def _misfit(run: RecordSource, _: Any) -> float | None:
@@ -205,8 +291,14 @@ QUANTITIES: dict[str, RecordedQuantity] = {
     "minimum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
     "span": RecordedQuantity(NUMBER, "", _span, COORDINATE),
     "final": RecordedQuantity(NUMBER, "", _final, COORDINATE),
+    "mean": RecordedQuantity(NUMBER, "", _mean, COORDINATE),
+    "rms": RecordedQuantity(
+        NUMBER, "", lambda run, what: float(np.sqrt(_mean(run, what, 2))), COORDINATE
+    ),
+    "value": RecordedQuantity(NUMBER, "", _value, VALUE),
     "reaction_max": RecordedQuantity(NUMBER, "N", _reaction_max, JOINT),
     "moment_max": RecordedQuantity(NUMBER, "N m", _moment_max, JOINT),
+    "design": RecordedQuantity(NUMBER, "", _design, DESIGN, simulated=False),
     "mobility": RecordedQuantity(
         COUNT, "", lambda run, _: int(run.inspection.mobility_motion), simulated=False
     ),
@@ -228,8 +320,11 @@ def column_kinds(record: StudyRecord) -> list[tuple[str, str, str]]:
     quantity = QUANTITIES[record.what]
     unit = quantity.unit
     if quantity.argument == COORDINATE:
-        energy = record.argument == "energy"
-        unit = unit_of("energy" if energy else split_coordinate(record.argument)[1])
+        unit = unit_of_quantity(record.argument)
+    if quantity.argument == VALUE:
+        unit = unit_of_quantity(split_value(record.argument)[0])
+    if quantity.argument == DESIGN:
+        unit = unit_of_number(record.argument)
     return [(record.columns[0], quantity.kind, unit)]
 
 

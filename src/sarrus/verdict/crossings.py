@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..notebook import Sentences
+from ..notebook import Sentences, html_table
 from ..thresholds import AT_MOMENT, LEAST_ZERO, MOST_ZERO
 from .branches import Branches, find_branches
 from .joint_equations import JointEquations
@@ -68,6 +68,15 @@ class _Moment(Sentences):
         energy = (self.energy_before, self.energy_after)
         closure = (self.closure_before, self.closure_after)
         return f"energy drift {_before_after(energy, 'J')}; closure {_before_after(closure, 'm')}"
+
+
+class ListedMoments(tuple[Any, ...]):
+    """Crossings or near misses in the order of time; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self)} moment{'' if len(self) == 1 else 's'}"
+        rows = [(f"{m.time:.9g}", m.rank_nearby.rank, m.rank.rank, str(m)) for m in self]
+        return html_table(title, ("t [s]", "rank before", "rank here", "what"), rows)
 
 
 @dataclass(frozen=True)

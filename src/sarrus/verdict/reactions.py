@@ -18,7 +18,7 @@ are all components where what is left of the equations exceeds rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..arrays import Flags, Floats, Ints, Words
 from ..kinematics.pose import Pose
 from ..names import unknown
-from ..notebook import Sentences
+from ..notebook import Sentences, html_table
 from ..thresholds import BLURRED_REACTION, NEAR_VALUE, NO_PART_IN_STRESS, UNBALANCED
 from .joint_equations import JointEquations
 from .loads import BodyLoads
@@ -110,6 +110,7 @@ class Reaction(Sentences):
     unbounded: the crossings at which the reaction grows without bound, with coefficients, whether or not an
     output falls on them; at an output that does, components that grow are not a number (force_unbounded,
     moment_unbounded), and the others have their limit along the motion.
+    largest_on: where three or more bodies share a pin, the largest force on each [N], by name.
     """
 
     joint: str
@@ -126,6 +127,19 @@ class Reaction(Sentences):
     smallest: Floats
     sharing: str = LEAST_NORM
     unbounded: tuple[UnboundedReaction, ...] = ()
+    largest_on: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> Floats:
+        """Magnitude of the force at each output [N], shape (n,); not a number where it is unbounded."""
+        return np.asarray(np.linalg.norm(self.force, axis=1))
+
+    @property
+    def largest(self) -> float:
+        """Largest magnitude of the force at the outputs [N]; infinite if it is unbounded at a crossing."""
+        if any(np.any(u.force) for u in self.unbounded):
+            return np.inf
+        return float(np.nanmax(self.sizes, initial=0.0))
 
     @property
     def force_words(self) -> Words:
@@ -164,6 +178,13 @@ class Reaction(Sentences):
                 f"close to a singular configuration at {near} of {len(self.smallest)} outputs (smallest value "
                 f"{self.smallest.min():.1e}), where reactions grow with its inverse"
             )
+        if self.largest_on:
+            # magnitudes differ from body to body: one of them alone would mislead
+            each = [
+                f"{_shown(size)}{' N' if np.isfinite(size) else ''} on {body}"
+                for body, size in self.largest_on.items()
+            ]
+            parts.append(f"the pin joins {len(self.largest_on)} bodies: up to {', '.join(each)}")
         return f"{self.joint} on {self.body}: " + ("; ".join(parts) or "nothing")
 
 
@@ -193,6 +214,22 @@ class Reactions:
     poles: tuple[Pole, ...]
     at_pole: Ints
 
+    def _repr_html_(self) -> str:
+        """A row for each joint and body: largest force and moment, and whether they are unique."""
+        rows = []
+        for name in (*self.equations.joints, *self.equations.drives):
+            for r in self.on_each(name):
+                turning = (
+                    np.abs(r.moment) if r.moment.ndim == 1 else np.linalg.norm(r.moment, axis=1)
+                )
+                words = _summary(
+                    np.concatenate([w.ravel() for w in (r.force_words, r.moment_words)])
+                )
+                moment = float(np.nanmax(turning, initial=0.0))
+                rows.append((name, r.body, _shown(r.largest), f"{moment:.6g}", words))
+        heads = ("joint", "on", "largest force [N]", "largest moment [N m]", "")
+        return html_table(f"Reactions at {len(self.values)} outputs", heads, rows)
+
     @cached_property
     def _stresses(self) -> list[tuple[Ints, Floats]]:
         """Outputs with the same number of self-stresses, and these, (outputs, rows, k)."""
@@ -200,26 +237,46 @@ class Reactions:
         groups = [np.flatnonzero(counts == k) for k in np.unique(counts) if k]
         return [(at, np.stack([self.self_stress[t] for t in at])) for at in groups]
 
+    def bodies(self, name: str) -> tuple[str, ...]:
+        """Names of the bodies that a joint or drive acts on, in the order of the model."""
+        e, (_, pairs) = self.equations, self._rows_of(name)
+        return tuple(e.body_name(b) for b in (e.pair_bodies[pairs[0], 0], *e.pair_bodies[pairs, 1]))
+
+    def on_each(self, name: str) -> tuple[Reaction, ...]:
+        """The reactions of a joint or drive on each of its bodies, in the order of the model."""
+        return tuple(self._on(name, body) for body in self.bodies(name))
+
     def of(self, name: str, body: str | None = None) -> Reaction:
         """The reaction of a joint or drive on a body, the second one of the joint if left out.
 
         What a drive exerts is not part of its joint's reaction.
         """
+        bodies = self.bodies(name)
+        body = bodies[1] if body is None else body
+        if body not in bodies:
+            what = "joint" if name in self.equations.joints else "drive"
+            raise unknown(f"{what} '{name}' has no body '{body}'", body, bodies)
+        found = self._on(name, body)
+        if len(bodies) < 3:
+            return found
+        sizes = {r.body: r.largest for r in self.on_each(name)}
+        return replace(found, largest_on=sizes)
+
+    def _rows_of(self, name: str) -> tuple[Flags, Ints]:
+        """Which rows of W belong to a joint or drive, and the pairs of bodies it acts between."""
         e = self.equations
         if name in e.joints:
-            pairs = np.flatnonzero(e.pair_joint == e.joints.index(name))
-            what, wanted = "joint", e.row_drive < 0
-        elif name in e.drives:
+            return e.row_drive < 0, np.flatnonzero(e.pair_joint == e.joints.index(name))
+        if name in e.drives:
             wanted = e.row_drive == e.drives.index(name)
-            what, pairs = "drive", e.row_pair[wanted]
-        else:
-            kinds = "joint or drive" if e.drives else "joint"
-            raise unknown(f"no {kinds} is called '{name}'", name, (*e.joints, *e.drives))
-        first = e.body_name(e.pair_bodies[pairs[0], 0])
-        others = [e.body_name(b) for b in e.pair_bodies[pairs, 1]]
-        body = others[0] if body is None else body
-        if body not in [first, *others]:
-            raise unknown(f"{what} '{name}' has no body '{body}'", body, [first, *others])
+            return wanted, e.row_pair[wanted]
+        kinds = "joint or drive" if e.drives else "joint"
+        raise unknown(f"no {kinds} is called '{name}'", name, (*e.joints, *e.drives))
+
+    def _on(self, name: str, body: str) -> Reaction:
+        """The reaction of a joint or drive on one of its bodies."""
+        e, (wanted, pairs) = self.equations, self._rows_of(name)
+        first, *others = self.bodies(name)
         # the first body feels the opposite of all others
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]
@@ -457,6 +514,11 @@ def cut(states: States, rows: slice) -> States:
     """Some of the states."""
     q, v, a = (x[rows] for x in states)
     return q, v, a
+
+
+def _shown(size: float) -> str:
+    """A force as a table shows it."""
+    return f"{size:.6g}" if np.isfinite(size) else "unbounded"
 
 
 def _find_alone(unique: Flags) -> Flags:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kinematics.pose import read_poses, read_rows, read_spins
+from ..notebook import Sentences
 from ..thresholds import HIDDEN_BY_VIOLATION, SAME_END
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
@@ -27,7 +28,7 @@ MOST_LINES = 12
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Sentences):
     """What a simulation tells about rank; print it for sentences, `as_dict()` for the record.
 
     inspection: at the start; times [s], ranks: at some outputs along the motion; crossings and near

@@ -11,14 +11,15 @@ from pydantic import ValidationError
 
 from ..check import find_problems, find_remarks
 from ..elements import MechanismError, ModelFileError
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, resize_rods
 from ..motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
+from ..snapping import snap_places
 from . import schema, units
 from .paths import nearest
 from .reading import Document, Where
 from .units import Kind, Quantity, UnitError, shorten
 
-_KEYS_WITH_TAG = ("bodies", "joints", "drives")
+_KEYS_WITH_TAG = ("bodies", "joints", "build", "drives")
 
 
 def build_mechanism(document: Document, check: bool = True) -> Mechanism:
@@ -61,6 +62,9 @@ def _validate(document: Document) -> schema.ModelFile:
             f"version {shorten(version)} is not known; this program reads version {schema.VERSION}"
         )
         raise ModelFileError(document.source, [document.message(("sarrus",), why)])
+    if data.get("build"):
+        # all bodies may be built from lengths
+        data = {"bodies": {}, **data}
     try:
         return schema.ModelFile.model_validate(data)
     except ValidationError as error:
@@ -93,6 +97,8 @@ def _translate(error: Any) -> tuple[Where, str]:
         return where, _unknown(str(where[-1]), block, tag, where)
     if kind == "missing":
         return where[:-1], f"'{where[-1]}' is missing; {_advice(block, tag, where)}"
+    if kind == "no_place":
+        return where, f"'at' is missing; {_advice(block, tag, (*where, 'at'))}"
     if kind == "union_tag_not_found":
         return where, _no_kind(block, error["input"])
     if kind in ("too_short", "too_long"):
@@ -134,8 +140,12 @@ def _model(block: str, tag: str | None, where: Where) -> type[schema.Block]:
         "sine": schema.SineEntry,
         "step": schema.StepEntry,
         "table": schema.TableEntry,
+        "four-bar": schema.FourBarLengths,
+        "slider-crank": schema.SliderCrankLengths,
     }
-    return inner[tag] if block == "drives" and tag in inner and len(where) > 3 else model
+    if block == "build" and "points" in where[2:-1]:
+        return schema.SpotEntry
+    return inner[tag] if tag in inner and len(where) > 3 else model
 
 
 def _advice(block: str, tag: str | None, where: Where) -> str:
@@ -168,16 +178,19 @@ def show_value(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) and value.startswith("[") else str(value)
 
 
+# blocks whose entries are of several kinds: these, what one entry is, and an example
+_SEVERAL: dict[str, tuple[dict[str, type[schema.Block]], str, str]] = {
+    "joints": (schema.JOINTS, "a joint", "{revolute: [ground, crank], at: [0, 0]}"),
+    "drives": (schema.DRIVES, "a drive", "{joint: A0, polynomial: [0, 60 rpm]}"),
+    "build": (schema.BUILT, "an entry of build", "{dyad: [coupler, rocker], ends: [B, D], ...}"),
+}
+
+
 def _no_kind(block: str, entry: Any) -> str:
-    known = list(schema.JOINTS if block == "joints" else schema.DRIVES)
-    what = "a joint" if block == "joints" else "a drive"
-    example = (
-        "{revolute: [ground, crank], at: [0, 0]}"
-        if block == "joints"
-        else "{joint: A0, polynomial: [0, 60 rpm]}"
-    )
+    models, what, example = _SEVERAL[block]
+    known = list(models)
     if not isinstance(entry, dict):
-        return f"{shorten(entry)} is no {what[2:]}; give one like {example}"
+        return f"{shorten(entry)} is no {what.split(' ', 1)[1]}; give one like {example}"
     for key in entry:
         meant = nearest(str(key), known)
         if meant.startswith("did"):
@@ -261,26 +274,57 @@ class _Builder:
             if isinstance(body, schema.RodEntry):
                 start, end = body.rod
                 m.rod(name, start, end, body.mass, body.section)
+            elif isinstance(body, schema.PlateEntry):
+                m.plate(name, body.plate, body.mass)
             else:
                 m.body(name, body.mass, body.center, body.inertia)
         for name, joint in file.joints.items():
             self.joint(name, joint)
+        self.alike("points")
+        for name, entry in file.build.items():
+            self.from_lengths(name, entry)
         for block in schema.ALIKE:
-            make: Callable[..., Any] = getattr(m, _singular(block))
-            for name, entry in getattr(file, block).items():
-                keys = dict(entry)
-                make(name, *keys.pop("bodies", ()), **keys)
+            if block != "points":
+                self.alike(block)
         for name, drive in file.drives.items():
             m.drive(name, drive.joint, self.motion(name, drive))
         for name, vector in file.velocities.items():
             m.set_velocity(name, vector)
         for name, vector in file.angular_velocities.items():
             m.set_angular_velocity(name, vector)
+        rods = {n: b for n, b in file.bodies.items() if isinstance(b, schema.RodEntry)}
+        lengths = {name: rod.length for name, rod in rods.items() if rod.length is not None}
+        m.exact = file.exact
+        snap_places(m)
+        m = resize_rods(m, lengths) if lengths else m
         m.assemble = file.assemble
         m.at_once = True
         given = file.simulate.model_dump()
         m.defaults = {name: value for name, value in given.items() if value is not None}
         return m
+
+    def alike(self, block: str) -> None:
+        """The entries of a block that are all made by one call."""
+        make: Callable[..., Any] = getattr(self.m, _singular(block))
+        for name, entry in getattr(self.model, block).items():
+            keys = dict(entry)
+            make(name, *keys.pop("bodies", ()), **keys)
+
+    def from_lengths(self, name: str, entry: schema.Block) -> None:
+        """A crank, dyad, four-bar or slider-crank; what cannot be built is a problem of its entry."""
+        keys = {key: value for key, value in _given(entry).items() if value is not None}
+        try:
+            if isinstance(entry, schema.CrankEntry):
+                self.m.crank(name, keys.pop("crank"), keys.pop("start"), **keys)
+            elif isinstance(entry, schema.DyadEntry):
+                self.m.dyad(name, keys.pop("dyad"), keys.pop("ends"), **keys)
+            elif isinstance(entry, schema.FourBarEntry):
+                self.m.four_bar(**_given(entry.four_bar))
+            elif isinstance(entry, schema.SliderCrankEntry):
+                self.m.slider_crank(**_given(entry.slider_crank))
+        except MechanismError as error:
+            why = re.sub(rf"^(crank|dyad) '{re.escape(name)}'[:,] ", "", str(error))
+            self.problems.append(self.document.message(("build", name), why))
 
     def joint(self, name: str, entry: schema.Block) -> None:
         word, bodies = schema.attribute(schema.joint_kind(entry)), schema.joint_bodies(entry)
@@ -289,8 +333,7 @@ class _Builder:
 
     def motion(self, name: str, drive: Any) -> DriveMotion:
         """The motion of a drive: angles or lengths, as its joint asks for."""
-        joint = self.model.joints.get(drive.joint)
-        joint_kind = schema.joint_kind(joint) if joint else None
+        joint_kind = next((j.kind for j in self.m.joints if j.name == drive.joint), None)
         turns = joint_kind is not None and joint_kind.row.coordinate == "angle"
         kind = units.ANGLE if turns else units.LENGTH
 
@@ -323,6 +366,15 @@ class _Builder:
         return Table(
             tuple(drive.table.times), tuple(read(q, "table", "values", i) for i, q in values)
         )
+
+
+def _given(entry: schema.Block) -> dict[str, Any]:
+    """The keys of an entry; of points on links only what was given."""
+    keys = dict(entry)
+    if "points" in keys:
+        spots = {name: spot.model_dump(exclude_none=True) for name, spot in keys["points"].items()}
+        keys["points"] = spots
+    return keys
 
 
 def _rate(kind: Kind, power: int) -> Kind:

@@ -24,6 +24,7 @@ from pydantic import (
     create_model,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from ..joint_kinds import JointKind
 from ..mechanism import Mechanism
@@ -187,6 +188,7 @@ Coefficients = Annotated[
     ),
 ]
 Name = Annotated[str, BeforeValidator(_read_name)]
+NumberOrMasses = _number_or_vector(units.MASS)
 Number, Time = _number(units.NUMBER), _number(units.TIME)
 Length, Angle, Mass = _number(units.LENGTH), _number(units.ANGLE), _number(units.MASS)
 Frequency, Force, Torque = _number(units.FREQUENCY), _number(units.FORCE), _number(units.TORQUE)
@@ -250,6 +252,11 @@ class RodEntry(Block):
     section: Length = Field(
         default=0.0, description="side of its square cross section; 0: a thin rod"
     )
+    length: Length | None = Field(
+        default=None,
+        description="its length, where its ends are rough; with assemble: true",
+        examples=["300 mm"],
+    )
 
 
 class BodyEntry(Block):
@@ -260,10 +267,50 @@ class BodyEntry(Block):
     inertia: Inertia | None = Field(default=None, description="left out: a point mass")
 
 
+class PlateEntry(Block):
+    """A uniform flat plate, in the plane: `{plate: [[0, 0], [1, 0], [0.5, 0.4]], mass: 1 kg}`."""
+
+    plate: Annotated[list[Place], Field(min_length=3)] = Field(
+        description="its corners", examples=[[[0, 0], [1, 0], [0.5, 0.4]]]
+    )
+    mass: Mass = Field(description="its mass", examples=["1 kg"])
+
+
+Share = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "title": "share of the length of a rod",
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {
+                    "type": "object",
+                    "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            ],
+        }
+    ),
+]
+
+
 class JointEntry(Block):
     """A joint of bodies at one place; or at one place a body, which `assemble` brings together."""
 
-    at: Places = Field(description="where it is", examples=[[0, 0]])
+    at: Places | None = Field(default=None, description="where it is", examples=[[0, 0]])
+    along: Share | None = Field(
+        default=None,
+        description="instead of at: its share of the length of the first rod, or of the one named",
+        examples=[0.8, {"beam": 0.8}],
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_place(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not given.keys() & {"at", "along", "weld"}:
+            raise PydanticCustomError("no_place", "no place")
+        return given
 
     @model_validator(mode="after")
     def _counts(self) -> JointEntry:
@@ -319,7 +366,7 @@ def attribute(kind: JointKind) -> str:
 
 
 JOINTS: dict[str, type[Block]] = {kind.value: _joint_entry(kind) for kind in JointKind}
-BODIES: dict[str, type[Block]] = {"rod": RodEntry, "body": BodyEntry}
+BODIES: dict[str, type[Block]] = {"rod": RodEntry, "plate": PlateEntry, "body": BodyEntry}
 
 
 def joint_kind(entry: Block) -> JointKind:
@@ -485,6 +532,111 @@ DRIVES: dict[str, type[Block]] = {
 }
 
 
+class SpotEntry(Block):
+    """A point of a link, by distances from its joints or in its frame."""
+
+    body: Name | None = Field(default=None, description="the link", examples=["coupler"])
+    lengths: Annotated[list[Length], Field(min_length=2, max_length=2)] | None = Field(
+        default=None,
+        description="distances from the outer end and from the inner joint of the link",
+        examples=[["200 mm", "300 mm"]],
+    )
+    side: Literal["left", "right"] | None = Field(
+        default=None, description="of the line from the outer end to the inner joint"
+    )
+    along: Length | None = Field(
+        default=None, description="how far along the link", examples=["100 mm"]
+    )
+    across: Length | None = Field(
+        default=None, description="how far to its left", examples=["50 mm"]
+    )
+
+
+Spots = dict[str, SpotEntry]
+_points: Any = Field(
+    default_factory=dict, description="named points of the links", examples=[{"P": {"along": 0.1}}]
+)
+_masses: Any = Field(default=1.0, description="of the links: one number, or one for each")
+
+
+class CrankEntry(Block):
+    """A rod that turns about a joint or point; its other end is a point with the name of the entry."""
+
+    crank: Name = Field(description="name of the rod", examples=["crank"])
+    start: Name = Field(description="the joint or point it turns about", examples=["A"])
+    length: Length = Field(examples=["100 mm"])
+    angle: Angle = Field(description="from the x axis", examples=["30 deg"])
+    mass: Mass = Field(default=1.0, examples=["1 kg"])
+
+
+class DyadEntry(Block):
+    """Two links that meet at a joint with the name of the entry, joined to what there is."""
+
+    dyad: TwoBodies = Field(description="names of the links", examples=[["coupler", "rocker"]])
+    ends: TwoBodies = Field(description="joints or points they begin at", examples=[["B", "D"]])
+    lengths: Annotated[list[Length], Field(min_length=1, max_length=2)] = Field(
+        description="of the links", examples=[["300 mm", "200 mm"]]
+    )
+    mass: NumberOrMasses = _masses
+    side: Literal["left", "right", "ahead", "behind"] | None = Field(default=None)
+    kind: Literal["RR", "RP", "PR", "RPR"] = Field(
+        default="RR", description="joints at the ends: R a pin, P a slider"
+    )
+    axis: Direction | None = Field(default=None, description="of the slider", examples=[[1, 0]])
+    points: Spots = _points
+
+
+class FourBarLengths(Block):
+    """Lengths of a four-bar."""
+
+    ground: Length = Field(examples=["400 mm"])
+    crank: Length = Field(examples=["100 mm"])
+    coupler: Length = Field(examples=["350 mm"])
+    rocker: Length = Field(examples=["300 mm"])
+    angle: Angle = Field(description="of the crank from the ground line", examples=["60 deg"])
+    branch: Literal["open", "crossed"] = Field(default="open")
+    mass: NumberOrMasses = _masses
+    at: Place = Field(default=[0.0, 0.0], description="where the crank turns", examples=[[0, 0]])
+    ground_angle: Angle = Field(default=0.0, description="of the ground line from the x axis")
+    points: Spots = _points
+    prefix: str = Field(default="", description="of all names")
+
+
+class SliderCrankLengths(Block):
+    """Lengths of a slider-crank."""
+
+    crank: Length = Field(examples=["50 mm"])
+    rod: Length = Field(examples=["150 mm"])
+    angle: Angle = Field(description="of the crank from the slide", examples=["60 deg"])
+    offset: Length = Field(default=0.0, description="of the slide, to the left of the crank's pin")
+    branch: Literal["ahead", "behind"] = Field(default="ahead")
+    mass: NumberOrMasses = _masses
+    at: Place = Field(default=[0.0, 0.0], description="where the crank turns", examples=[[0, 0]])
+    slide_angle: Angle = Field(default=0.0, description="of the slide from the x axis")
+    points: Spots = _points
+    prefix: str = Field(default="", description="of all names")
+
+
+class FourBarEntry(Block):
+    """A four-bar by its lengths: bodies crank, coupler, rocker, joints A, B, C, D."""
+
+    four_bar: FourBarLengths = Field(alias="four-bar", description="its lengths")
+
+
+class SliderCrankEntry(Block):
+    """A slider-crank by its lengths: bodies crank, rod, slider, joints O, A, B, guide."""
+
+    slider_crank: SliderCrankLengths = Field(alias="slider-crank", description="its lengths")
+
+
+BUILT: dict[str, type[Block]] = {
+    "crank": CrankEntry,
+    "dyad": DyadEntry,
+    "four-bar": FourBarEntry,
+    "slider-crank": SliderCrankEntry,
+}
+
+
 class SimulateEntry(Block):
     """What `sarrus simulate` does if it is not told otherwise."""
 
@@ -508,8 +660,17 @@ def _first_of(known: dict[str, type[Block]], otherwise: str | None = None) -> An
 
 # the first key of `known` in an entry says what it is
 Body = Annotated[
-    Annotated[RodEntry, Tag("rod")] | Annotated[BodyEntry, Tag("body")],
-    _first_of({"rod": RodEntry}, "body"),
+    Annotated[RodEntry, Tag("rod")]
+    | Annotated[PlateEntry, Tag("plate")]
+    | Annotated[BodyEntry, Tag("body")],
+    _first_of({"rod": RodEntry, "plate": PlateEntry}, "body"),
+]
+Built = Annotated[
+    Annotated[CrankEntry, Tag("crank")]
+    | Annotated[DyadEntry, Tag("dyad")]
+    | Annotated[FourBarEntry, Tag("four-bar")]
+    | Annotated[SliderCrankEntry, Tag("slider-crank")],
+    _first_of(BUILT),
 ]
 Joint = Annotated[
     functools.reduce(operator.or_, (Annotated[m, Tag(w)] for w, m in JOINTS.items())),
@@ -539,6 +700,10 @@ class ModelFile(Block):
         description="rods and other bodies by name", examples=[{"crank": {"mass": "1 kg"}}]
     )
     joints: Annotated[dict[str, Joint], _read_block] = _named
+    build: Annotated[dict[str, Built], _read_block] = Field(
+        default_factory=dict,
+        description="cranks, dyads, four-bars and slider-cranks from lengths, in this order",
+    )
     points: Annotated[dict[str, PointEntry], _read_block] = _named
     forces: Annotated[dict[str, ForceEntry], _read_block] = _named
     torques: Annotated[dict[str, TorqueEntry], _read_block] = _named
@@ -556,6 +721,9 @@ class ModelFile(Block):
     assemble: StrictBool = Field(
         default=False, description="true: close the loops before the simulation"
     )
+    exact: StrictBool = Field(
+        default=False, description="true: reject places that are a little off their rods"
+    )
     simulate: SimulateEntry = Field(default_factory=SimulateEntry)
 
 
@@ -563,7 +731,7 @@ class ModelFile(Block):
 BLOCKS = tuple(
     name
     for name in ModelFile.model_fields
-    if name not in ("sarrus", "name", "gravity", "assemble", "simulate")
+    if name not in ("sarrus", "name", "gravity", "assemble", "exact", "simulate")
 )
 
 
@@ -572,6 +740,13 @@ def make_schema() -> dict[str, Any]:
     schema = ModelFile.model_json_schema()
     for name in BLOCKS:
         schema["properties"][name]["type"] = ["object", "null"]
+    for kind, entry in ((kind, JOINTS[kind.value].__name__) for kind in JointKind):
+        if not (kind.row.is_link or kind.row.is_rigid):
+            one_of = [{"required": ["at"]}, {"required": ["along"]}]
+            schema["$defs"][entry]["anyOf"] = one_of
+    # bodies may all be built from lengths
+    schema["required"].remove("bodies")
+    schema["anyOf"] = [{"required": ["bodies"]}, {"required": ["build"]}]
     return {"$schema": SCHEMA_ID, **schema}
 
 
@@ -586,7 +761,7 @@ ALIKE: dict[str, type[Block]] = {
 
 def entry_model(block: str, tag: str | None) -> type[Block] | None:
     """The model of an entry of a block; tag: which one, where there are several."""
-    several = {"bodies": BODIES, "joints": JOINTS, "drives": DRIVES}
+    several = {"bodies": BODIES, "joints": JOINTS, "build": BUILT, "drives": DRIVES}
     return several[block].get(tag or "") if block in several else ALIKE.get(block)
 
 

@@ -53,6 +53,8 @@ def to_data(mechanism: Mechanism) -> dict[str, Any]:
             data[block] = dict(listed)
     if m.assemble:
         data["assemble"] = True
+    if m.exact:
+        data["exact"] = True
     if m.defaults:
         data["simulate"] = {
             name: value if isinstance(value, str) else float(value)

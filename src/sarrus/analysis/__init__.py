@@ -1,0 +1,16 @@
+"""What a designer asks of a driven mechanism: its kinematics over a cycle, and the quantities of textbooks."""
+
+from .design import Design, design, unit_of_number
+from .driven import kinematics
+from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
+
+__all__ = [
+    "Design",
+    "FourBar",
+    "SliderCrank",
+    "design",
+    "find_four_bars",
+    "find_slider_cranks",
+    "kinematics",
+    "unit_of_number",
+]

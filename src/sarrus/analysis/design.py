@@ -1,0 +1,556 @@
+"""A driven mechanism as its designer sees it, over one cycle of its drive.
+
+With x the coordinate of the drive and x' its rate, T the kinetic energy, and a, alpha the accelerations of a body:
+
+    reflected inertia   2 T / x'^2
+    shaking force       - sum m a                 what the moving bodies' inertia exerts on the frame
+    shaking moment      - sum (r x m a + I alpha + w x I w)      about a point
+    mechanical advantage of an output y           x' / y'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats
+from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
+from ..names import pick
+from ..notebook import Sentences
+from .driven import POSITIONS, cycle_times, find_period, kinematics
+from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+# of the largest rate of an output: below it stands still
+STANDS = 1e-9
+# steps of Newton's method from a sample to a limit position
+REFINEMENTS = 3
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where an output turns back: time [s], coordinate of the drive, and of the output [rad or m]; whether the
+    output is largest there.
+    """
+
+    time: float
+    drive: float
+    output: float
+    largest: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A body that a hinge or slider joins to the ground."""
+
+    joint: Joint
+    body: str
+
+    @property
+    def turns(self) -> bool:
+        """Whether its coordinate is an angle."""
+        return self.joint.kind.row.coordinate == "angle"
+
+    @property
+    def axis(self) -> Floats:
+        """The axis of its joint, of length 1."""
+        axis = np.array(self.joint.axis, dtype=float)
+        return np.asarray(axis / np.linalg.norm(axis))
+
+
+@dataclass(frozen=True, eq=False)
+class Design(Sentences):
+    """Quantities of one driven mechanism over its cycle; made by `sarrus.design`.
+
+    result: its kinematics; drive: name of the drive; period: time of a cycle [s], None if there is none, or the
+    mechanism does not come round.
+    """
+
+    result: Result = field(repr=False)
+    drive: str
+    period: float | None
+
+    # input
+
+    @property
+    def times(self) -> Floats:
+        """Times of the positions [s], shape (n,)."""
+        return self.result.times
+
+    @cached_property
+    def _pieces(self) -> Any:
+        return self.result.model.readings.drives[self.drive].pieces
+
+    @property
+    def joint(self) -> str:
+        """The driven joint."""
+        return str(self.result.model.readings.drives[self.drive].joint)
+
+    @property
+    def turns(self) -> bool:
+        """Whether an angle is driven."""
+        return bool(self.result.model.readings.drives[self.drive].turns)
+
+    @cached_property
+    def input(self) -> Floats:
+        """Coordinate of the drive: angle [rad] or travel [m], shape (n,)."""
+        return np.array([self._pieces.value(t) for t in self.times])
+
+    @cached_property
+    def speed(self) -> Floats:
+        """Its rate [rad/s or m/s], shape (n,)."""
+        return np.array([self._pieces.rate(t) for t in self.times])
+
+    # the motor
+
+    @cached_property
+    def torque(self) -> Floats:
+        """Torque [N m] or force [N] of the drive, shape (n,)."""
+        return self.result.drive_force(self.drive)
+
+    @property
+    def power(self) -> Floats:
+        """Power of the drive [W], shape (n,)."""
+        return self.torque * self.speed
+
+    @property
+    def peak_torque(self) -> float:
+        """Largest magnitude of the torque or force of the drive."""
+        return _peak(self.torque)
+
+    @property
+    def rms_torque(self) -> float:
+        """Root of the mean square of the torque or force over the cycle, which heats the motor."""
+        return float(np.sqrt(_mean(self.times, self.torque**2)))
+
+    @property
+    def peak_power(self) -> float:
+        """Largest power that the drive has to deliver [W]."""
+        return float(np.nanmax(self.power, initial=0.0))
+
+    @property
+    def torque_speed(self) -> Floats:
+        """Speed and torque at each position, shape (n, 2): what a motor's curve has to enclose."""
+        return np.column_stack([self.speed, self.torque])
+
+    @cached_property
+    def reflected_inertia(self) -> Floats:
+        """Inertia of all bodies as the drive feels it [kg m^2], or [kg] of a travel, shape (n,).
+
+        Not a number where the drive stands still.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moves = np.abs(self.speed) > STANDS * np.abs(self.speed).max(initial=0.0)
+            return np.where(moves, 2.0 * self.result.kinetic_energy / self.speed**2, np.nan)
+
+    # the frame
+
+    @cached_property
+    def shaking_force(self) -> Floats:
+        """Force of the bodies' inertia on the frame [N], shape (n, dimension)."""
+        forces = [body.mass * self.result.acceleration(body.name) for body in self._bodies]
+        return -np.add.reduce(forces)
+
+    def shaking_moment(self, about: ArrayLike | None = None) -> Floats:
+        """Moment of the bodies' inertia on the frame [N m]: shape (n,) in the plane, (n, 3) in space.
+
+        about: a point [m]; the driven joint at the start if left out.
+        """
+        place = self.result.model.origin(self.joint) if about is None else np.asarray(about, float)
+        planar = self.result.model.dimension == 2
+        total = np.zeros((len(self.times), 3))
+        for body in self._bodies:
+            arm, force = (
+                _in_space(x)
+                for x in (
+                    self.result.position(body.name) - place,
+                    body.mass * self.result.acceleration(body.name),
+                )
+            )
+            total += np.cross(arm, force)
+            if not body.inertia.any():
+                continue
+            w, alpha = (
+                self.result.angular_velocity(body.name),
+                self.result.angular_acceleration(body.name),
+            )
+            if planar:
+                total[:, 2] += float(body.inertia) * alpha
+            else:
+                R = self.result.orientation(body.name)
+                inertia = R @ body.inertia @ np.swapaxes(R, 1, 2)
+                spin = np.einsum("tij,tj->ti", inertia, w)
+                total += np.einsum("tij,tj->ti", inertia, alpha) + np.cross(w, spin)
+        return -total[:, 2] if planar else -total
+
+    @property
+    def _bodies(self) -> list[Any]:
+        return self.result.mechanism.bodies
+
+    # loops
+
+    @cached_property
+    def four_bars(self) -> tuple[FourBar, ...]:
+        """Four-bars in the mechanism, in the plane."""
+        return tuple(find_four_bars(self.result.mechanism))
+
+    @cached_property
+    def slider_cranks(self) -> tuple[SliderCrank, ...]:
+        """Slider-cranks in the mechanism, in the plane."""
+        return tuple(find_slider_cranks(self.result.mechanism))
+
+    @property
+    def loops(self) -> tuple[FourBar | SliderCrank, ...]:
+        """Four-bars, then slider-cranks."""
+        return (*self.four_bars, *self.slider_cranks)
+
+    @cached_property
+    def transmission_angles(self) -> dict[str, Floats]:
+        """Transmission angle of each four-bar and slider-crank on the ground [rad], 0 to pi/2, by its joints
+        ("A-B-C-D"); which link of another loop drives the others depends on what is around it.
+        """
+        return {
+            loop.name: loop.measure_transmission(self.result)
+            for loop in self.loops
+            if loop.bodies[0] == Mechanism.GROUND
+        }
+
+    # outputs
+
+    @cached_property
+    def outputs(self) -> dict[str, Output]:
+        """Bodies that hinges and sliders join to the ground and that are not driven, by the name of the joint.
+
+        A pin that holds several bodies has an output for each: "B on knee".
+        """
+        ground, out = Mechanism.GROUND, {}
+        for joint in self.result.mechanism.joints:
+            if ground not in joint.bodies or joint.name == self.joint:
+                continue
+            if joint.kind.row.coordinate not in ("angle", "travel"):
+                continue
+            for body in (b for b in joint.bodies if b != ground):
+                label = joint.name if len(joint.bodies) == 2 else f"{joint.name} on {body}"
+                out[label] = Output(joint, body)
+        return out
+
+    def output_rates(self, output: str, result: Result | None = None) -> tuple[Floats, Floats]:
+        """Rate and second rate of an output [rad/s or m/s, and per second], shape (n,)."""
+        result = self.result if result is None else result
+        found = pick(self.outputs, output, "output")
+        if not found.turns:
+            axis = found.axis
+            return result.velocity(found.body) @ axis, result.acceleration(found.body) @ axis
+        rates = result.angular_velocity(found.body), result.angular_acceleration(found.body)
+        if result.model.dimension == 2:
+            return rates
+        return rates[0] @ found.axis, rates[1] @ found.axis
+
+    def output_values(self, output: str, result: Result | None = None) -> Floats:
+        """Coordinate of an output [rad or m], 0 at the start, shape (n,)."""
+        result = self.result if result is None else result
+        found = pick(self.outputs, output, "output")
+        if found.turns:
+            return result.angle(found.joint.name, Mechanism.GROUND, found.body)
+        moved = result.position(found.body) - result.model.origin(found.body)
+        return np.asarray(moved @ found.axis)
+
+    def mechanical_advantage(self, output: str) -> Floats:
+        """Force or torque at an output over that of the drive, without losses and inertia, shape (n,).
+
+        It is the rate of the drive over that of the output; infinite at limit positions of the output, 0 where
+        the drive is at a dead centre.
+        """
+        rate, _ = self.output_rates(output)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.speed / rate)
+
+    def limits(self, output: str) -> tuple[Limit, ...]:
+        """Limit positions of an output, where it turns back (dead centres, if it is to drive), in order."""
+        rate, _ = self.output_rates(output)
+        near = np.abs(rate) <= STANDS * np.abs(rate).max(initial=0.0)
+        sign = np.sign(np.where(near, 0.0, rate))
+        if not sign.any():
+            return ()
+        # a sample that stands still has the sign of the next that does not
+        for i in range(len(sign) - 2, -1, -1):
+            sign[i] = sign[i] or sign[i + 1]
+        found = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+        if not len(found):
+            return ()
+        t, h = self.times, np.diff(self.times)
+        share = np.abs(rate[found]) / (np.abs(rate[found]) + np.abs(rate[found + 1]))
+        moments = t[found] + h[found] * share
+        for _ in range(REFINEMENTS):
+            there = self.result.at(moments)
+            first, second = self.output_rates(output, there)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = np.nan_to_num(first / second)
+            moments = np.clip(moments - step, t[found], t[found + 1])
+        there = self.result.at(moments)
+        values = self.output_values(output, there)
+        second = self.output_rates(output, there)[1]
+        return tuple(
+            Limit(float(moment), float(self._pieces.value(moment)), float(value), bool(curve < 0))
+            for moment, value, curve in zip(moments, values, second, strict=True)
+        )
+
+    def time_ratio(self, output: str) -> float:
+        """Time of the longer over that of the shorter stroke of an output, over a cycle; 1 if they are equal.
+
+        Raises ValueError if the output does not have one limit position at either end.
+        """
+        limits = self.limits(output)
+        if len(limits) != 2 or self.period is None:
+            raise ValueError(
+                f"output '{output}' has {len(limits)} limit positions in a cycle; a time ratio needs two"
+            )
+        stroke = limits[1].time - limits[0].time
+        return float(max(stroke, self.period - stroke) / min(stroke, self.period - stroke))
+
+    # points
+
+    def coupler_curve(self, body: str, at: ArrayLike) -> Floats:
+        """Path of the point of a body that is at a place [m] at the start, shape (n, dimension)."""
+        result = self.result
+        known = {b.name: b for b in result.mechanism.bodies}
+        arm = np.asarray(at, float) - pick(known, body, "body").center
+        turn = result.orientation(body)
+        if result.model.dimension == 2:
+            c, s = np.cos(turn), np.sin(turn)
+            arms = np.column_stack([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]])
+        else:
+            arms = turn @ arm
+        return np.asarray(result.position(body) + arms)
+
+    def instant_centre(self, first: str, second: str = Mechanism.GROUND) -> Floats:
+        """Instant centre of the motion of one body relative to another [m], shape (n, 2); in the plane.
+
+        Not a number where one only translates relative to the other: the centre is at infinity.
+        """
+        if self.result.model.dimension != 2:
+            raise MechanismError("instant centres are points of planar mechanisms")
+        (p1, v1, w1), (p2, v2, w2) = (self._motion(body) for body in (first, second))
+        spin = w1 - w2
+        # v1 + w1 k x (x - p1) = v2 + w2 k x (x - p2): solved for x
+        right = v2 - v1 + w1[:, None] * _quarter(p1) - w2[:, None] * _quarter(p2)
+        # a body without spin has velocities all the same: over the mechanism's size these are the measure
+        speed = np.abs(np.concatenate([v1, v2])).max(initial=0.0) / self.result.mechanism.size
+        size = max(float(np.abs(np.concatenate([w1, w2])).max(initial=0.0)), float(speed))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place = -_quarter(right) / spin[:, None]
+        place[np.abs(spin) <= STANDS * size] = np.nan
+        return np.asarray(place)
+
+    def _motion(self, body: str) -> tuple[Floats, Floats, Floats]:
+        """Centre, velocity and angular velocity of a body of the plane."""
+        n = len(self.times)
+        if body == Mechanism.GROUND:
+            return np.zeros((n, 2)), np.zeros((n, 2)), np.zeros(n)
+        result = self.result
+        return result.position(body), result.velocity(body), result.angular_velocity(body)
+
+    # summaries
+
+    def columns(self) -> dict[str, Floats]:
+        """All quantities over time, by name with unit."""
+        unit, rate = ("rad", "rad/s") if self.turns else ("m", "m/s")
+        force, inertia = ("N m", "kg m^2") if self.turns else ("N", "kg")
+        word = "torque" if self.turns else "force"
+        out = {
+            "t [s]": self.times,
+            f"input [{unit}]": self.input,
+            f"speed [{rate}]": self.speed,
+            f"drive {word} [{force}]": self.torque,
+            "drive power [W]": self.power,
+            f"reflected inertia [{inertia}]": self.reflected_inertia,
+        }
+        for name, values in self.transmission_angles.items():
+            out[f"{name}.transmission angle [rad]"] = values
+        for name in self.outputs:
+            out[f"{name}.mechanical advantage [1]"] = self.mechanical_advantage(name)
+        for axis, values in zip("xyz", self.shaking_force.T, strict=False):
+            out[f"shaking force {axis} [N]"] = values
+        moment = np.atleast_2d(self.shaking_moment().T)
+        for axis, values in zip("z" if len(moment) == 1 else "xyz", moment, strict=True):
+            out[f"shaking moment {axis} [N m]"] = values
+        return out
+
+    def numbers(self) -> dict[str, float]:
+        """The numbers of the summary by name with unit, also for studies."""
+        force, inertia = ("N m", "kg m^2") if self.turns else ("N", "kg")
+        word = "torque" if self.turns else "force"
+        out = {
+            f"peak {word} [{force}]": self.peak_torque,
+            f"RMS {word} [{force}]": self.rms_torque,
+            "peak power [W]": self.peak_power,
+            f"largest reflected inertia [{inertia}]": _peak(self.reflected_inertia),
+            "peak shaking force [N]": _peak(np.linalg.norm(self.shaking_force, axis=1)),
+            "peak shaking moment [N m]": _peak(self.shaking_moment()),
+        }
+        for name, values in self.transmission_angles.items():
+            out[f"{name}.least transmission angle [rad]"] = float(values.min(initial=np.pi / 2))
+        for name, output in self.outputs.items():
+            unit = "rad" if output.turns else "m"
+            out[f"{name}.range [{unit}]"] = float(np.ptp(self.output_values(name)))
+            if self.period is not None and len(self.limits(name)) == 2:
+                out[f"{name}.time ratio [1]"] = self.time_ratio(name)
+        return out
+
+    def number(self, name: str) -> float:
+        """One number of the summary by its name without unit: "peak torque", "D.time ratio"."""
+        return pick({_bare(key): value for key, value in self.numbers().items()}, name, "quantity")
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        kind = "turned" if self.turns else "moved"
+        cycle = f"a cycle of {self.period:.6g} s" if self.period else f"{self.times[-1]:.6g} s"
+        yield (
+            f"{self.result.name}: joint '{self.joint}' is {kind} by drive '{self.drive}', {cycle}, "
+            f"{len(self.times)} positions."
+        )
+        if not self.result.success:
+            yield f"{self.result.message}."
+            yield "Torque and forces grow without bound towards a dead centre: their peaks say nothing here."
+        for loop in self.four_bars:
+            lengths = ", ".join(f"{x:.4g}" for x in loop.lengths)
+            yield f"Four-bar {loop.name} ({lengths} m): {loop.kind}{self._input_range(loop)}."
+        for crank in self.slider_cranks:
+            yield (
+                f"Slider-crank {crank.name} (crank {crank.crank:.4g}, rod {crank.rod:.4g}, offset "
+                f"{crank.offset:.4g} m): {crank.kind}."
+            )
+        for name, output in self.outputs.items():
+            where = ", ".join(self._show(limit, output.turns) for limit in self.limits(name))
+            if where:
+                yield f"Output {name} turns back at {where}."
+        for quantity, value in self.numbers().items():
+            label, _, unit = quantity.rpartition(" [")
+            shown = (
+                f"{np.degrees(value):.4g} degrees" if unit == "rad]" else f"{value:.4g} {unit[:-1]}"
+            )
+            yield f"{label.replace('.', ': ', 1)}: {shown.removesuffix(' 1')}"
+
+    def _input_range(self, loop: FourBar) -> str:
+        """How far the input of a four-bar on the ground turns."""
+        if loop.bodies[0] != Mechanism.GROUND:
+            return f", base '{loop.bodies[0]}'"
+        if loop.input_limits is None:
+            return "; its input turns fully"
+        low, high = np.degrees(loop.input_limits)
+        return f"; its input is between {low:.4g} and {high:.4g} degrees from the ground line"
+
+    def _show(self, limit: Limit, degrees: bool) -> str:
+        value = f"{np.degrees(limit.output):.4g} degrees" if degrees else f"{limit.output:.4g} m"
+        given = f"{np.degrees(limit.drive):.4g} degrees" if self.turns else f"{limit.drive:.4g} m"
+        return f"{value} (drive at {given}, t = {limit.time:.6g} s)"
+
+
+def design(
+    mechanism: Mechanism,
+    times: ArrayLike | None = None,
+    *,
+    joint: str | None = None,
+    speed: float = 2.0 * np.pi,
+) -> Design:
+    """Quantities that a designer needs of a mechanism with one drive, over a cycle.
+
+    Parameters
+    ----------
+    mechanism
+        With one degree of freedom, and a drive for it, or `joint`.
+    times
+        Increasing times [s] from 0 on; one cycle in steps of half a degree if left out.
+    joint
+        A joint to drive at constant speed, for a mechanism without a drive.
+    speed
+        Of that joint [rad/s or m/s].
+
+    Returns
+    -------
+    Design
+        Torque, power, reflected inertia, shaking force and moment, four-bars with Grashof class and transmission
+        angles, limit positions, time ratios, mechanical advantage, instant centres and coupler curves; it prints
+        as sentences.
+    """
+    if joint is not None:
+        mechanism = mechanism.copy()
+        mechanism.drives.clear()
+        mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), float(speed))))
+    if len(mechanism.drives) != 1:
+        pins = ", ".join(
+            f"'{j.name}'"
+            for j in mechanism.joints
+            if Mechanism.GROUND in j.bodies and j.kind.row.coordinate and len(j.bodies) == 2
+        )
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives; design() needs one: add a drive, "
+            f"or give joint=, one of {pins or 'its joints'}"
+        )
+    drive = mechanism.drives[0].name
+    period = find_period(mechanism, drive)
+    moments = times
+    if times is None:
+        moments = cycle_times(mechanism, POSITIONS)
+    result = kinematics(mechanism, moments)
+    if len(result.times) < 2:
+        raise MechanismError(f"mechanism '{mechanism.name}' cannot be driven: {result.message}")
+    return Design(result, drive, period if result.success else None)
+
+
+def unit_of_number(name: str) -> str:
+    """Unit of a number of the summary, by its name without unit; empty where it depends on the mechanism."""
+    word = name.rpartition(".")[2]
+    return {
+        "peak torque": "N m",
+        "RMS torque": "N m",
+        "peak force": "N",
+        "RMS force": "N",
+        "peak power": "W",
+        "peak shaking force": "N",
+        "peak shaking moment": "N m",
+        "least transmission angle": "rad",
+    }.get(word, "")
+
+
+def _bare(quantity: str) -> str:
+    """A name without its unit."""
+    return quantity.rpartition(" [")[0]
+
+
+def _start_of(mechanism: Mechanism, name: str) -> float:
+    """Where the motion of a drive begins: 0, but the length of a distance joint."""
+    joint = next((j for j in mechanism.joints if j.name == name), None)
+    if joint is None or not joint.kind.row.is_link:
+        return 0.0
+    return float(np.linalg.norm(joint.places[1] - joint.places[0]))
+
+
+def _in_space(x: Floats) -> Floats:
+    return np.pad(x, ((0, 0), (0, 3 - x.shape[1])))
+
+
+def _quarter(x: Floats) -> Floats:
+    """Vectors of the plane turned by a quarter, counterclockwise."""
+    return np.column_stack([-x[:, 1], x[:, 0]])
+
+
+def _peak(values: Floats) -> float:
+    sizes = np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)
+    return float(np.nanmax(sizes, initial=0.0))
+
+
+def _mean(times: Floats, values: Floats) -> float:
+    """Mean over time by the trapezoidal rule, which is exact to rounding for smooth periodic values."""
+    known = np.isfinite(values)
+    t, x = times[known], values[known]
+    return float(np.trapezoid(x, t) / (t[-1] - t[0])) if len(t) > 1 else float("nan")

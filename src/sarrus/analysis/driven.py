@@ -1,0 +1,109 @@
+"""Kinematics of mechanisms that are driven in every degree of freedom.
+
+The constraints alone, with the motions of the drives on their right side, determine positions, velocities and
+accelerations at every time. They are followed by Taylor series from the start on, which also pass singular
+configurations, and closed to rounding at each requested time; masses and forces matter for reactions and drive
+torques only. A compiled kernel does all times in one call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats
+from ..inspect import inspect
+from ..mechanism import Mechanism, MechanismError, Polynomial, Sine
+from ..simulate import simulate
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+# positions over a cycle if no times are given: every half degree, both ends included
+POSITIONS = 721
+
+
+def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
+    """Positions, velocities, accelerations, reactions and drive torques of a driven mechanism.
+
+    Parameters
+    ----------
+    mechanism
+        A mechanism with as many drives as it has degrees of freedom.
+    times
+        Increasing times [s] from 0 on; one cycle of the drive in steps of half a degree if left out.
+
+    Returns
+    -------
+    Result
+        As of `simulate`: `position`, `velocity`, `acceleration`, `reaction`, `drive_force`, ... at the times.
+        If a drive reaches a dead centre the result ends there, `status` is "blocked" and `message` says where.
+
+    Raises
+    ------
+    MechanismError
+        If degrees of freedom are left that no drive moves, or no cycle is known.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
+    if not mechanism.drives:
+        _reject(mechanism, count_free(mechanism))
+    moments = cycle_times(mechanism) if times is None else np.atleast_1d(np.asarray(times, float))
+    if not len(moments):
+        raise ValueError("there are no times; give one at least")
+    # a run of no duration does not exist: a single time 0 needs some
+    duration = float(moments[-1]) if moments[-1] > 0 else 1.0
+    # velocities at the start are those of the drives
+    alone = mechanism.copy()
+    alone.velocities.clear()
+    alone.angular_velocities.clear()
+    result = simulate(alone, duration, outputs=moments, dense=True)
+    # SciPy and the compiler are loaded by now
+    from ..solving import is_held
+
+    if not is_held(result.model):
+        _reject(mechanism, count_free(mechanism))
+    return result
+
+
+def count_free(mechanism: Mechanism) -> int:
+    """Degrees of freedom of the motion that no drive moves; also where the start is singular."""
+    bare = mechanism.copy()
+    bare.drives.clear()
+    return max(int(inspect(bare).mobility_motion) - len({d.joint for d in mechanism.drives}), 0)
+
+
+def _reject(mechanism: Mechanism, free: int) -> None:
+    if free:
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has {free} degree{'s' * (free > 1)} of freedom that no drive moves; "
+            "add a drive for each, or use simulate()"
+        )
+
+
+def cycle_times(mechanism: Mechanism, positions: int = POSITIONS) -> Floats:
+    """Times over one cycle of the drives [s], evenly spaced."""
+    periods = [find_period(mechanism, drive.name) for drive in mechanism.drives]
+    known = sorted({period for period in periods if period is not None})
+    if len(known) != 1 or None in periods:
+        raise MechanismError(
+            f"the drives of '{mechanism.name}' have no common cycle: give times, or drive one joint at constant "
+            "speed or by a sine"
+        )
+    return np.linspace(0.0, known[0], positions)
+
+
+def find_period(mechanism: Mechanism, name: str) -> float | None:
+    """Time of one turn of a drive at constant speed, or of one period of a sine [s]; None if it has none."""
+    drive = next(d for d in mechanism.drives if d.name == name)
+    joint = next(j for j in mechanism.joints if j.name == drive.joint)
+    motion = drive.motion
+    if isinstance(motion, Sine) and motion.amplitude and motion.frequency:
+        return float(1.0 / abs(motion.frequency))
+    if isinstance(motion, Polynomial) and joint.kind.row.coordinate == "angle":
+        rates = [*motion.coefficients[1:], 0.0]
+        if rates[0] and not any(rates[1:]):
+            return float(2.0 * np.pi / abs(rates[0]))
+    return None

@@ -1,0 +1,257 @@
+"""Four-bars and slider-cranks found inside a mechanism: lengths, Grashof class, limits, transmission angles.
+
+With ground g, input a, coupler b, output c and the input angle x from the ground line, the diagonal is
+z^2 = g^2 + a^2 - 2 g a cos x, and the transmission angle m between coupler and output has
+
+    cos m = (b^2 + c^2 - z^2) / (2 b c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Floats, plain_sum
+from ..mechanism import Joint, Mechanism
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+# of the sum of two lengths: how near to equality a four-bar is a change-point mechanism
+CHANGE_POINT = 1e-9
+
+
+@dataclass(frozen=True)
+class FourBar:
+    """A loop of four links and four pins.
+
+    bodies: base, input, coupler, output; joints: base to input, input to coupler, coupler to output, output to
+    base; lengths of the links between their pins [m], in the order of the bodies.
+    """
+
+    bodies: tuple[str, str, str, str]
+    joints: tuple[str, str, str, str]
+    lengths: tuple[float, float, float, float]
+
+    @property
+    def name(self) -> str:
+        """Its joints, as "A-B-C-D"."""
+        return "-".join(self.joints)
+
+    @property
+    def grashof(self) -> float:
+        """Sum of the lengths of the other two links minus that of the shortest and the longest [m]: >= 0 if a
+        link can turn fully.
+        """
+        s, p, q, longest = sorted(self.lengths)
+        return p + q - s - longest
+
+    @property
+    def kind(self) -> str:
+        """Its Grashof class, by which link is the shortest."""
+        total = plain_sum(self.lengths)
+        if abs(self.grashof) <= CHANGE_POINT * total:
+            return "change point"
+        if self.grashof < 0:
+            return "triple rocker (not Grashof)"
+        words = ("double crank", "crank-rocker", "double rocker", "rocker-crank")
+        return words[int(np.argmin(self.lengths))]
+
+    @property
+    def input_limits(self) -> tuple[float, float] | None:
+        """Angles of the input from the ground line at its dead centres [rad], 0 to pi; None if it turns fully.
+
+        The larger one is where coupler and output are stretched out, the smaller one where they are folded;
+        0 and pi where there is none on that side.
+        """
+        g, a, b, c = self.lengths
+        folded, stretched = ((g * g + a * a - z * z) / (2 * g * a) for z in (abs(b - c), b + c))
+        if folded >= 1 - CHANGE_POINT and stretched <= CHANGE_POINT - 1:
+            return None
+        low, high = (float(np.arccos(np.clip(x, -1.0, 1.0))) for x in (folded, stretched))
+        return low, high
+
+    def transmission(self, angle: Floats | float) -> Floats:
+        """Transmission angle [rad], 0 to pi/2, at angles of the input from the ground line."""
+        g, a, b, c = self.lengths
+        square = g * g + a * a - 2 * g * a * np.cos(angle)
+        return _acute(np.arccos(np.clip((b * b + c * c - square) / (2 * b * c), -1.0, 1.0)))
+
+    def measure_transmission(self, result: Result) -> Floats:
+        """Transmission angle at the outputs of a result [rad], 0 to pi/2, shape (n,)."""
+        _, start, pin, end = (result.position(joint) for joint in self.joints)
+        return _acute(_angle_between(start - pin, end - pin))
+
+
+@dataclass(frozen=True)
+class SliderCrank:
+    """A loop of three pins and a slider.
+
+    bodies: base, crank, rod, slider; joints: base to crank, crank to rod, rod to slider, slider to base; crank
+    and rod: lengths [m]; offset: distance of the crank's pin from the path of the rod's end [m].
+    """
+
+    bodies: tuple[str, str, str, str]
+    joints: tuple[str, str, str, str]
+    crank: float
+    rod: float
+    offset: float
+
+    @property
+    def name(self) -> str:
+        """Its joints, as "O-A-B-guide"."""
+        return "-".join(self.joints)
+
+    @property
+    def kind(self) -> str:
+        """Whether its crank turns fully."""
+        turns = self.crank + abs(self.offset) <= self.rod
+        return "slider-crank" + ("" if turns else " whose crank does not turn fully")
+
+    @property
+    def stroke(self) -> float:
+        """Distance between the dead centres of the slider [m], if the crank turns fully."""
+        far, near = self.rod + self.crank, self.rod - self.crank
+        return float(np.sqrt(far**2 - self.offset**2) - np.sqrt(near**2 - self.offset**2))
+
+    def measure_transmission(self, result: Result) -> Floats:
+        """Angle between the rod and the normal of the slide [rad], 0 to pi/2, shape (n,)."""
+        start, end = (result.position(joint) for joint in self.joints[1:3])
+        joint = next(j for j in result.mechanism.joints if j.name == self.joints[3])
+        axis = np.array(joint.axis, dtype=float)
+        turn = _turn_of(result, joint.bodies[0])
+        along = np.einsum("tij,j->ti", turn, axis)
+        return 0.5 * np.pi - _acute(_angle_between(start - end, along))
+
+
+def find_four_bars(mechanism: Mechanism) -> list[FourBar]:
+    """All loops of four links and four pins of a planar mechanism.
+
+    The base is the ground if it is in the loop, else its longest link; the input is the driven link, if one is
+    driven, else the one of the joint that was named first.
+    """
+    if mechanism.dimension != 2:
+        return []
+    pins = {j.name: j for j in mechanism.joints if j.kind.row.coordinate == "angle"}
+    found = []
+    for bodies, joints in _loops(mechanism, pins):
+        places = [_at(pins[name]) for name in joints]
+        # link i is between joint i - 1 and joint i
+        lengths = [float(np.linalg.norm(places[i] - places[i - 1])) for i in range(4)]
+        if min(lengths) > 0:
+            found.append(_with_base(mechanism, bodies, joints, lengths))
+    return found
+
+
+def find_slider_cranks(mechanism: Mechanism) -> list[SliderCrank]:
+    """All loops of three pins and a slider on the ground of a planar mechanism."""
+    if mechanism.dimension != 2:
+        return []
+    ground = mechanism.GROUND
+    pins = [j for j in mechanism.joints if j.kind.row.coordinate == "angle"]
+    guides = [
+        j
+        for j in mechanism.joints
+        if j.kind.row.coordinate == "travel" and ground in j.bodies and j.axis is not None
+    ]
+    found = []
+    for guide in guides:
+        slider = next(b for b in guide.bodies if b != ground)
+        for first, second, third in permutations(pins, 3):
+            cranks = set(first.bodies) & set(second.bodies) - {ground, slider}
+            rods = set(second.bodies) & set(third.bodies) - {ground, slider}
+            if ground not in first.bodies or slider not in third.bodies:
+                continue
+            for crank, rod in ((c, r) for c in cranks for r in rods if c != r):
+                fixed, moving, end = (_at(j) for j in (first, second, third))
+                axis = np.array(guide.axis, dtype=float)
+                d = end - fixed
+                offset = float(axis[0] * d[1] - axis[1] * d[0]) / float(np.linalg.norm(axis))
+                sizes = [float(np.linalg.norm(x)) for x in (moving - fixed, end - moving)]
+                bodies = (ground, crank, rod, slider)
+                joints = (first.name, second.name, third.name, guide.name)
+                found.append(SliderCrank(bodies, joints, sizes[0], sizes[1], offset))
+    return found
+
+
+def _loops(
+    mechanism: Mechanism, pins: dict[str, Joint]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Bodies and pins of all loops of four; joint i is between body i and body i + 1."""
+    between: dict[frozenset[str], list[str]] = {}
+    for name, joint in pins.items():
+        for two in combinations(dict.fromkeys(joint.bodies), 2):
+            between.setdefault(frozenset(two), []).append(name)
+    near: dict[str, set[str]] = {}
+    for pair in between:
+        a, b = sorted(pair)
+        near.setdefault(a, set()).add(b)
+        near.setdefault(b, set()).add(a)
+    order = {b.name: n for n, b in enumerate(mechanism.bodies)} | {mechanism.GROUND: -1}
+    for first in sorted(near, key=order.__getitem__):
+        later = sorted((b for b in near[first] if order[b] > order[first]), key=order.__getitem__)
+        for second, fourth in combinations(later, 2):
+            opposite = (near[second] & near[fourth]) - {first}
+            for third in sorted(opposite, key=order.__getitem__):
+                if order[third] < order[first]:
+                    continue
+                bodies = (first, second, third, fourth)
+                pairs = [frozenset((bodies[i], bodies[(i + 1) % 4])) for i in range(4)]
+                for joints in _choices([between[pair] for pair in pairs]):
+                    yield bodies, joints
+
+
+def _choices(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
+    """One pin of each list, all of them different."""
+    for a in lists[0]:
+        for b in lists[1]:
+            for c in lists[2]:
+                for d in lists[3]:
+                    if len({a, b, c, d}) == 4:
+                        yield a, b, c, d
+
+
+def _with_base(
+    mechanism: Mechanism, bodies: tuple[str, ...], joints: tuple[str, ...], lengths: list[float]
+) -> FourBar:
+    """The loop from its base on, in the direction of its input."""
+    ground = mechanism.GROUND
+    base = bodies.index(ground) if ground in bodies else int(np.argmax(lengths))
+    driven = {drive.joint for drive in mechanism.drives}
+    order = {j.name: n for n, j in enumerate(mechanism.joints)}
+    # joints at the two ends of the base: after it and before it
+    after, before = joints[base], joints[base - 1]
+    forward = (after in driven, -order[after]) >= (before in driven, -order[before])
+    step = 1 if forward else -1
+    at = [(base + step * k) % 4 for k in range(4)]
+    pins = [(base + (k if forward else -1 - k)) % 4 for k in range(4)]
+    return FourBar(
+        tuple(bodies[i] for i in at),  # type: ignore[arg-type]
+        tuple(joints[i] for i in pins),  # type: ignore[arg-type]
+        tuple(lengths[i] for i in at),  # type: ignore[arg-type]
+    )
+
+
+def _at(joint: Joint) -> Floats:
+    assert joint.at is not None
+    return joint.at
+
+
+def _angle_between(a: Floats, b: Floats) -> Floats:
+    """Angles between vectors of the plane [rad], 0 to pi."""
+    cross = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    return np.asarray(np.arctan2(np.abs(cross), np.einsum("ti,ti->t", a, b)))
+
+
+def _acute(angle: Floats) -> Floats:
+    return np.asarray(np.minimum(angle, np.pi - angle))
+
+
+def _turn_of(result: Result, body: str) -> Floats:
+    """Rotation matrices of a body in the plane, (n, 2, 2)."""
+    x = np.zeros(len(result.times)) if body == Mechanism.GROUND else result.orientation(body)
+    return np.array([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]]).transpose(2, 0, 1)

@@ -1,0 +1,245 @@
+"""Any quantity of a result by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy".
+
+A name is that of a part (joint, point, body, spring, torsion, drive) and a word, joined by a dot or a blank;
+energies and the quality of a run have no part. Plots and studies read results by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arrays import Floats
+from .export import LEVELS, labelled_reactions
+from .names import unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A quantity at the outputs: name, unit, values (n,), and rates (n,) where they are known."""
+
+    name: str
+    unit: str
+    values: Floats
+    rates: Floats | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name with unit."""
+        return f"{self.name} [{self.unit}]"
+
+    def in_degrees(self) -> Quantity:
+        """The same with degrees for radians; others as they are."""
+        if not self.unit.startswith("rad"):
+            return self
+        rates = None if self.rates is None else np.degrees(self.rates)
+        return Quantity(self.name, self.unit.replace("rad", "deg"), np.degrees(self.values), rates)
+
+
+TIME = "time"
+# words and their units; those of points are made of their levels
+UNITS = {
+    **{f"{letter}{axis}": unit for letter, unit in LEVELS.values() for axis in "xyz"},
+    "speed": "m/s",
+    "acceleration": "m/s^2",
+    "angle": "rad",
+    "angular velocity": "rad/s",
+    "angular acceleration": "rad/s^2",
+    "travel": "m",
+    "stroke": "m",
+    "length": "m",
+    "force": "N",
+    "torque": "N m",
+    "power": "W",
+    "reaction": "N",
+    "F": "N",
+    "M": "N m",
+    **{f"F{axis}": "N" for axis in "xyz"},
+    **{f"M{axis}": "N m" for axis in "xyz"},
+}
+GLOBAL = {
+    TIME: "s",
+    "kinetic energy": "J",
+    "potential energy": "J",
+    "total energy": "J",
+    "work": "J",
+    "energy drift": "J",
+    "violation": "m",
+}
+# other words for the same, as columns spell them
+SAME = {
+    "drive torque": "torque",
+    "drive force": "force",
+    "drive power": "power",
+    "orientation": "angle",
+    "stroke": "travel",
+    "reaction": "F",
+}
+
+
+def split_quantity(what: str, owners: set[str]) -> tuple[str, str]:
+    """Part and word of a quantity; the part is empty for what has none. Raises UnknownNameError.
+
+    owners: the names of all parts; the longest one that fits is taken.
+    """
+    text = what.strip()
+    if text in GLOBAL:
+        return "", text
+    words = {*UNITS, *SAME}
+    for owner in sorted(owners, key=len, reverse=True):
+        rest = text[len(owner) :]
+        if text.startswith(owner) and rest[:1] in (".", " ") and rest[1:].strip() in words:
+            return owner, SAME.get(rest[1:].strip(), rest[1:].strip())
+    if text in words:
+        return "", SAME.get(text, text)
+    known = [
+        *GLOBAL,
+        *(f"{owner}.{word}" for owner in sorted(owners) for word in ("x", "angle", "F")),
+    ]
+    raise unknown(f"'{what}' is not a quantity", text, known)
+
+
+def unit_of_quantity(what: str) -> str:
+    """Unit of a quantity by its last words; empty if they are not known."""
+    text = what.strip()
+    ends = [
+        word
+        for word in (*GLOBAL, *UNITS, *SAME)
+        if text == word or text.endswith((f".{word}", f" {word}"))
+    ]
+    word = max(ends, key=len, default="")
+    return {**UNITS, **GLOBAL}.get(SAME.get(word, word), "")
+
+
+def read_quantity(result: Any, what: str) -> Quantity:
+    """A quantity of a result by its name. Raises UnknownNameError with the nearest names."""
+    owner, word = split_quantity(what, set(_owners(result)))
+    if not owner and word in GLOBAL:
+        return Quantity(word, GLOBAL[word], _global(result, word))
+    owners = [owner] if owner else [o for o in _owners(result) if _reader(result, o, word)]
+    if len(owners) != 1:
+        why = f"'{what}' is of {', '.join(owners[:6])}" if owners else f"nothing has '{what}'"
+        raise unknown(f"{why}; name one part", what, [f"{o}.{word}" for o in owners])
+    read = _reader(result, owners[0], word)
+    if read is None:
+        has = [f"{owners[0]}.{w}" for w in UNITS if _reader(result, owners[0], w)]
+        raise unknown(f"'{owners[0]}' has no {word}", f"{owners[0]}.{word}", has)
+    values, rates = read()
+    return Quantity(f"{owners[0]}.{word}", UNITS[word], values, rates)
+
+
+Reader = Callable[[], tuple[Floats, Floats | None]]
+
+
+def _owners(result: Any) -> Iterator[str]:
+    """Names of all parts, and of reactions on one body of a pin."""
+    yield from dict.fromkeys([*result.points, *result.read_names])
+    for joint in result.mechanism.joints:
+        if len(joint.bodies) > 2:
+            yield from (f"{joint.name} on {body}" for body in joint.bodies)
+
+
+def _global(result: Any, word: str) -> Floats:
+    if word == TIME:
+        return result.times
+    if word == "violation":
+        return result.violation()
+    if word == "energy drift":
+        return result.energy_balance
+    return np.asarray(getattr(result, word.replace(" ", "_")))
+
+
+def _reader(result: Any, owner: str, word: str) -> Reader | None:
+    """How a quantity is read; None if this part has none."""
+    word = SAME.get(word, word)
+    for find in (_of_reading, _of_drive, _of_body, _of_reaction, _of_point):
+        read = find(result, owner, word)
+        if read is not None:
+            return read
+    return None
+
+
+def _of_reading(result: Any, owner: str, word: str) -> Reader | None:
+    """What joints, drives, springs and torsions read."""
+    read = result.find_reading(owner, word)
+    return None if read is None else lambda: (read(), None)
+
+
+def _of_drive(result: Any, owner: str, word: str) -> Reader | None:
+    """The motion that a drive prescribes."""
+    drive = result.model.readings.drives.get(owner)
+    if drive is None or word != ("angle" if drive.turns else "travel"):
+        return None
+    pieces, times = drive.pieces, result.times
+    return lambda: (
+        np.array([pieces.value(t) for t in times]),
+        np.array([pieces.rate(t) for t in times]),
+    )
+
+
+def _of_body(result: Any, owner: str, word: str) -> Reader | None:
+    if owner not in {body.name for body in result.mechanism.bodies}:
+        return None
+    planar = result.model.dimension == 2
+    if word == "angle" and planar:
+        return lambda: (result.orientation(owner), result.angular_velocity(owner))
+    if word in ("angular velocity", "angular acceleration"):
+        read = result.angular_velocity if word.endswith("velocity") else result.angular_acceleration
+        return lambda: (_size(read(owner)), None)
+    return None
+
+
+def _of_reaction(result: Any, owner: str, word: str) -> Reader | None:
+    if word[:1] not in ("F", "M"):
+        return None
+    joints = {joint.name: joint.bodies for joint in result.mechanism.joints}
+    name, _, body = owner.partition(" on ") if owner not in joints else (owner, "", "")
+    if name not in joints or (body and body not in joints[name]):
+        return None
+    axis, planar = word[1:], result.model.dimension == 2
+    if word in ("Fz", "Mx", "My") and planar:
+        return None
+
+    def read() -> tuple[Floats, None]:
+        found = labelled_reactions(result.reactions, name)
+        if len(found) > 1 and not body:
+            # of a pin of several bodies that of the body with the largest force
+            found = {"": max(found.values(), key=lambda r: float(np.nanmax(r.sizes, initial=0.0)))}
+        elif body:
+            found = {"": result.reactions.of(name, body)}
+        [reaction] = found.values()
+        values = reaction.force if word[0] == "F" else reaction.moment
+        if not axis:
+            return _size(values), None
+        return (values if values.ndim == 1 else values[:, "xyz".index(axis)]), None
+
+    return read
+
+
+def _of_point(result: Any, owner: str, word: str) -> Reader | None:
+    if owner not in result.points:
+        return None
+    if word == "speed":
+        return lambda: (_size(result.velocity(owner)), None)
+    if word == "acceleration":
+        return lambda: (_size(result.acceleration(owner)), None)
+    letter, axis = word[:-1], word[-1:]
+    orders = [level for level, (start, _) in LEVELS.items() if start == letter]
+    if not orders or axis not in "xyz"[: result.model.dimension]:
+        return None
+    levels, i = list(LEVELS), "xyz".index(axis)
+    order = levels.index(orders[0])
+
+    def read() -> tuple[Floats, Floats | None]:
+        found = [getattr(result, level)(owner)[:, i] for level in levels[order : order + 2]]
+        return found[0], found[1] if len(found) > 1 else None
+
+    return read
+
+
+def _size(values: Floats) -> Floats:
+    """The values, or the magnitudes of vectors."""
+    return values if values.ndim == 1 else np.asarray(np.linalg.norm(values, axis=1))

@@ -1,0 +1,336 @@
+"""The designer's quantities against the closed forms of textbooks."""
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.analysis import find_four_bars, find_slider_cranks
+
+G, A, B, C = 0.4, 0.1, 0.35, 0.3
+START, SPEED = 1.0, 10.0
+
+
+def four_bar(**more):
+    """A crank-rocker, its crank at START from the ground line."""
+    m = sarrus.Mechanism("crank-rocker", gravity=(0, 0))
+    m.four_bar(ground=G, crank=A, coupler=B, rocker=C, angle=START, mass=[0.2, 0.5, 0.4], **more)
+    return m
+
+
+def solve_four_bar(angle):
+    """Directions of coupler and rocker (from D to C) of the open branch, by the law of cosines."""
+    bx, by = A * np.cos(angle), A * np.sin(angle)
+    dx, dy = G - bx, -by
+    z = np.hypot(dx, dy)
+    coupler = np.arctan2(dy, dx) + np.arccos((B * B + z * z - C * C) / (2 * B * z))
+    cx, cy = bx + B * np.cos(coupler), by + B * np.sin(coupler)
+    return coupler, np.arctan2(cy, cx - G)
+
+
+@pytest.fixture(scope="module")
+def rocker():
+    """Its design at constant speed."""
+    return sarrus.design(four_bar(), joint="A", speed=SPEED)
+
+
+def test_transmission_angle_is_the_law_of_cosines(rocker):
+    """At every position, and least where crank and ground are in line."""
+    found = rocker.transmission_angles["A-B-C-D"]
+    np.testing.assert_allclose(
+        found, rocker.four_bars[0].transmission(START + rocker.input), atol=1e-11
+    )
+    ends = [(B * B + C * C - (G + s * A) ** 2) / (2 * B * C) for s in (-1, 1)]
+    least = min(min(x, np.pi - x) for x in np.arccos(ends))
+    # positions are half a degree apart, and the least is quadratic
+    assert found.min() == pytest.approx(least, abs=2e-5)
+
+
+def test_mechanical_advantage_is_that_of_freudenstein(rocker):
+    """w4 / w2 = a sin(x3 - x2) / (c sin(x3 - x4)), in the angles of the links."""
+    x2 = START + rocker.input
+    x3, x4 = solve_four_bar(x2)
+    ratio = A * np.sin(x3 - x2) / (C * np.sin(x3 - x4))
+    rate, _ = rocker.output_rates("D")
+    np.testing.assert_allclose(rate, SPEED * ratio, atol=1e-9 * SPEED)
+    moving = np.abs(ratio) > 1e-3
+    found = rocker.mechanical_advantage("D")
+    np.testing.assert_allclose(found[moving], 1 / ratio[moving], rtol=1e-7)
+
+
+def test_limit_positions_and_time_ratio(rocker):
+    """The rocker turns back where crank and coupler are in line; the time ratio follows from these angles."""
+    crank = {}
+    for sign in (1, -1):
+        reach = B + sign * A
+        # of the diagonal AC; folded, the crank points away from C
+        x = np.arccos((G * G + reach * reach - C * C) / (2 * G * reach))
+        crank[sign] = x if sign > 0 else x + np.pi
+    found = rocker.limits("D")
+    assert len(found) == 2
+    wanted = sorted((x - START) % (2 * np.pi) for x in crank.values())
+    np.testing.assert_allclose([limit.drive for limit in found], wanted, atol=1e-10)
+    _, x4 = solve_four_bar(np.array(wanted) + START)
+    _, start = solve_four_bar(START)
+    np.testing.assert_allclose([limit.output for limit in found], x4 - start, atol=1e-10)
+    assert {limit.largest for limit in found} == {True, False}
+    alpha = abs((crank[1] - crank[-1]) % (2 * np.pi) - np.pi)
+    assert rocker.time_ratio("D") == pytest.approx((np.pi + alpha) / (np.pi - alpha), rel=1e-10)
+
+
+def test_torque_is_that_of_the_reflected_inertia(rocker):
+    """At constant speed T = J'(x) w^2 / 2 [Eksergian]; J from links as bodies of textbooks."""
+    masses = {"crank": 0.2, "coupler": 0.5, "rocker": 0.4}
+
+    def inertia(x2):
+        # velocities of the links for a crank rate of 1, by the equations of Freudenstein
+        x3, x4 = solve_four_bar(x2)
+        w3 = A * np.sin(x4 - x2) / (B * np.sin(x3 - x4))
+        w4 = A * np.sin(x3 - x2) / (C * np.sin(x3 - x4))
+        cx = -A * np.sin(x2) - B / 2 * w3 * np.sin(x3)
+        cy = A * np.cos(x2) + B / 2 * w3 * np.cos(x3)
+        coupler = masses["coupler"] * (cx**2 + cy**2 + B**2 * w3**2 / 12)
+        return masses["crank"] * A**2 / 3 + coupler + masses["rocker"] * C**2 * w4**2 / 3
+
+    x = START + rocker.input
+    np.testing.assert_allclose(rocker.reflected_inertia, inertia(x), rtol=1e-9)
+    # central differences of order four: 1e-12 of the values over the step
+    h = 1e-3
+    slope = (8 * (inertia(x + h) - inertia(x - h)) - inertia(x + 2 * h) + inertia(x - 2 * h)) / (
+        12 * h
+    )
+    np.testing.assert_allclose(rocker.torque, slope * SPEED**2 / 2, atol=1e-8 * SPEED**2 * A)
+    assert rocker.peak_torque == pytest.approx(np.abs(rocker.torque).max())
+    mean = (rocker.torque[:-1] ** 2).mean()
+    assert rocker.rms_torque == pytest.approx(np.sqrt(mean), rel=1e-9)
+    np.testing.assert_allclose(rocker.power, SPEED * rocker.torque)
+    np.testing.assert_array_equal(rocker.torque_speed[:, 1], rocker.torque)
+
+
+def test_shaking_force_and_moment_are_the_ground_reactions():
+    """Two routes: inertia of the bodies, and what the pins exert on the ground; no gravity acts."""
+    m = four_bar()
+    m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
+    found = sarrus.design(m, np.linspace(0, 0.6, 40))
+    result, place = found.result, np.array((0.3, -0.2))
+    force = moment = 0.0
+    for joint in ("A", "D"):
+        on_ground = result.reaction(joint, "ground").force
+        arm = result.position(joint) - place
+        force = force + on_ground
+        moment = moment + arm[:, 0] * on_ground[:, 1] - arm[:, 1] * on_ground[:, 0]
+    moment = moment + result.reaction("motor", "ground").moment
+    size = np.abs(force).max()
+    np.testing.assert_allclose(found.shaking_force, force, atol=1e-8 * size)
+    np.testing.assert_allclose(found.shaking_moment(place), moment, atol=1e-8 * size)
+
+
+def test_instant_centres_obey_kennedy(rocker):
+    """The coupler turns about the intersection of the lines of crank and rocker; pins are centres themselves."""
+    result = rocker.result
+    place = {name: result.position(name) for name in "ABCD"}
+    found = rocker.instant_centre("coupler")
+    for first, second in (("A", "B"), ("D", "C")):
+        d, e = place[second] - place[first], found - place[first]
+        cross = d[:, 0] * e[:, 1] - d[:, 1] * e[:, 0]
+        scale = np.linalg.norm(d, axis=1) * (1 + np.linalg.norm(e, axis=1))
+        assert np.abs(cross / scale).max() < 1e-9
+    np.testing.assert_allclose(rocker.instant_centre("crank"), place["A"], atol=1e-9)
+    np.testing.assert_allclose(rocker.instant_centre("coupler", "crank"), place["B"], atol=1e-9)
+    # of crank and rocker: on the ground line, dividing it as the rates
+    centre = rocker.instant_centre("rocker", "crank")
+    w, _ = rocker.output_rates("D")
+    np.testing.assert_allclose(centre[:, 1], 0, atol=1e-8)
+    np.testing.assert_allclose(SPEED * centre[:, 0], w * (centre[:, 0] - G), rtol=1e-7, atol=1e-8)
+
+
+def test_translation_has_its_centre_at_infinity():
+    """The coupler of a parallelogram does not turn; its output follows the crank one to one."""
+    m = sarrus.Mechanism(gravity=(0, 0))
+    m.four_bar(ground=0.4, crank=0.2, coupler=0.4, rocker=0.2, angle=1.0)
+    m.drive("motor", "A", sarrus.Polynomial([0, 1.0]))
+    found = sarrus.design(m, np.linspace(0, 1.5, 20))
+    assert np.isnan(found.instant_centre("coupler")).all()
+    np.testing.assert_allclose(found.mechanical_advantage("D"), 1.0, rtol=1e-9)
+    assert found.four_bars[0].kind == "change point"
+
+
+def test_slider_crank_stroke_and_time_ratio():
+    """Dead centres of an offset slider-crank where crank and rod are in line; transmission by the rod's slope."""
+    r, rod, e = 0.05, 0.2, 0.02
+    m = sarrus.Mechanism(gravity=(0, 0))
+    m.slider_crank(crank=r, rod=rod, offset=e, angle=0.5)
+    found = sarrus.design(m, joint="O")
+    [loop] = found.slider_cranks
+    assert (loop.crank, loop.rod, loop.offset) == pytest.approx((r, rod, e))
+    first, second = found.limits("guide")
+    stroke = np.sqrt((rod + r) ** 2 - e**2) - np.sqrt((rod - r) ** 2 - e**2)
+    assert abs(first.output - second.output) == pytest.approx(stroke, rel=1e-10)
+    assert loop.stroke == pytest.approx(stroke)
+    out, back = np.arcsin(e / (rod + r)), np.pi + np.arcsin(e / (rod - r))
+    wanted = sorted((x - 0.5) % (2 * np.pi) for x in (out, back))
+    np.testing.assert_allclose([first.drive, second.drive], wanted, atol=1e-10)
+    ratio = (back - out) / (2 * np.pi - back + out)
+    assert found.time_ratio("guide") == pytest.approx(max(ratio, 1 / ratio), rel=1e-9)
+    slope = np.arcsin((r * np.sin(0.5 + found.input) - e) / rod)
+    np.testing.assert_allclose(
+        found.transmission_angles["O-A-B-guide"], np.pi / 2 - np.abs(slope), atol=1e-10
+    )
+
+
+def test_coupler_curves_are_paths_of_points():
+    """Any point of the coupler, without having named it before."""
+    m = four_bar(points={"P": (0.2, 0.25)})
+    at = next(marker.at for marker in m.markers)
+    found = sarrus.design(m, joint="A")
+    np.testing.assert_allclose(
+        found.coupler_curve("coupler", at), found.result.position("P"), atol=1e-13
+    )
+
+
+# lengths, and an angle at which they close
+KINDS = {
+    "crank-rocker": (4, 1, 3.5, 3, 1.0),
+    "double crank": (1, 3, 4, 3.5, 1.0),
+    "double rocker": (4, 3.5, 1, 3, 0.8),
+    "rocker-crank": (4, 3, 3.5, 1, 1.0),
+    "triple rocker (not Grashof)": (4, 2, 1.2, 2, 0.5),
+    "change point": (3, 1, 3, 1, 1.0),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_grashof_classes(kind):
+    """Which link is the shortest, and whether it can turn; inputs that turn fully have no dead centre."""
+    g, a, b, c, angle = KINDS[kind]
+    m = sarrus.Mechanism()
+    m.four_bar(ground=g, crank=a, coupler=b, rocker=c, angle=angle)
+    [loop] = find_four_bars(m)
+    assert loop.kind == kind
+    assert loop.lengths == pytest.approx((g, a, b, c))
+    full = kind in ("crank-rocker", "double crank", "change point")
+    assert (loop.input_limits is None) == full
+
+
+def test_input_limits_are_dead_centres():
+    """The run is blocked at the angle of the closed form, and the design says so."""
+    m = sarrus.Mechanism(gravity=(0, 0))
+    m.four_bar(ground=4, crank=3, coupler=2, rocker=3.5, angle=1.0)
+    found = sarrus.design(m, joint="A", speed=1.0)
+    low, high = found.four_bars[0].input_limits
+    assert found.result.status == "blocked"
+    assert f"{np.degrees(high - 1.0):.4f}"[:6] in found.result.message
+    assert 0 < low < 1.0 < high
+    assert "grow without bound" in str(found)
+
+
+def test_loops_inside_larger_mechanisms():
+    """Jansen's leg has two four-bars with the ground, and one in its middle whose base is a link."""
+    from pathlib import Path
+
+    m = sarrus.load(Path(__file__).parents[2] / "examples" / "jansen_leg.yaml")
+    found = {frozenset(loop.joints): loop for loop in find_four_bars(m)}
+    upper, lower = found[frozenset("OXCB")], found[frozenset("OXEB")]
+    assert upper.lengths == pytest.approx((np.hypot(0.038, 0.0078), 0.015, 0.05, 0.0415))
+    assert lower.lengths[2:] == pytest.approx((0.0619, 0.0393))
+    inner = found[frozenset("BDFE")]
+    assert sorted(inner.lengths) == pytest.approx(sorted((0.0401, 0.0394, 0.0367, 0.0393)))
+    assert upper.kind == "crank-rocker"
+    assert not find_slider_cranks(m)
+    design = sarrus.design(m)
+    assert set(design.outputs) == {"B on knee", "B on shin"}
+    assert set(design.transmission_angles) == {upper.name, lower.name}
+
+
+def test_numbers_are_recorded_by_studies(tmp_path):
+    """A study records any number of the summary by its name; a wrong one is named with those there are."""
+    from sarrus.studies.entries import make_record
+    from sarrus.studies.records import RecordError, RecordSource, column_kinds, read_record
+
+    m = four_bar()
+    m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
+    numbers = sarrus.design(m).numbers()
+    for name, unit in (("peak torque", "N m"), ("D.time ratio", "1")):
+        record = make_record("found", {"design": name}, False, tmp_path)
+        read = read_record(record, RecordSource(m))
+        assert read["found"] == numbers[f"{name} [{unit}]"]
+        assert column_kinds(record)[0][2] == unit.replace("1", "")
+    with pytest.raises(RecordError, match="did you mean 'peak torque'"):
+        read_record(make_record(None, {"design": "peek torque"}, False, tmp_path), RecordSource(m))
+    with pytest.raises(RecordError, match="needs a quantity"):
+        make_record(None, "design", False, tmp_path)
+
+
+def test_command_prints_and_writes(tmp_path, capsys):
+    """`sarrus design FILE`: sentences, JSON with the same numbers, all quantities over time as CSV."""
+    import json
+
+    from sarrus.cli import app
+
+    m = four_bar()
+    file, table = tmp_path / "m.yaml", tmp_path / "design.csv"
+    m.save(file)
+    options = [str(file), "--joint", "A", "--speed", "10 rad/s"]
+    app(["design", *options, "--csv", str(table)], standalone_mode=False)
+    assert "crank-rocker; its input turns fully" in capsys.readouterr().out
+    head = table.read_text(encoding="utf-8").splitlines()[0]
+    assert "A-B-C-D.transmission angle [rad]" in head
+    app(["design", *options, "--json"], standalone_mode=False)
+    record = json.loads(capsys.readouterr().out)
+    wanted = sarrus.design(m, joint="A", speed=10.0).numbers()
+    assert record["numbers"] == pytest.approx(wanted)
+    assert record["loops"] == {"A-B-C-D": "crank-rocker"}
+    assert len(record["limits"]["D"]) == 2
+
+
+def test_space_has_what_makes_sense():
+    """A universal joint at an angle: output rate between cos b and 1 / cos b, no planar quantities."""
+    angle = 0.4
+    m = sarrus.Mechanism(gravity=(0, 0, 0))
+    axis = np.array((np.cos(angle), np.sin(angle), 0))
+    m.body("in", 1, (-0.5, 0, 0), (0.01, 0.02, 0.02))
+    m.body("out", 1, 0.5 * axis, 0.01 * np.eye(3))
+    m.revolute("A", m.ground, "in", at=(-1, 0, 0), axis=(1, 0, 0))
+    m.universal("U", "in", "out", at=(0, 0, 0), axis=(0, 0, 1), second_axis=(-axis[1], axis[0], 0))
+    m.cylindrical("D", m.ground, "out", at=axis, axis=axis)
+    m.drive("motor", "A", sarrus.Polynomial([0, 2.0]))
+    found = sarrus.design(m)
+    w = found.result.angular_velocity("out") @ axis
+    assert w.max() == pytest.approx(2 / np.cos(angle), rel=1e-6)
+    assert w.min() == pytest.approx(2 * np.cos(angle), rel=1e-6)
+    assert found.shaking_moment().shape == (721, 3)
+    assert not found.four_bars
+    with pytest.raises(sarrus.MechanismError, match="planar"):
+        found.instant_centre("out")
+
+
+def test_what_is_missing_is_named():
+    """No drive, two drives, freedoms left over, no cycle: a sentence each."""
+    m = four_bar()
+    with pytest.raises(sarrus.MechanismError, match=r"give joint=, one of 'A', 'D'"):
+        sarrus.design(m)
+    with pytest.raises(sarrus.MechanismError, match="1 degree of freedom that no drive moves"):
+        sarrus.kinematics(m)
+    m.drive("step", "A", sarrus.SmoothStep(0, 1, 0, 1))
+    with pytest.raises(sarrus.MechanismError, match="no common cycle"):
+        sarrus.kinematics(m)
+    assert len(sarrus.kinematics(m, [0.0, 0.5, 1.0]).times) == 3
+
+
+def test_kinematics_passes_singular_configurations():
+    """A parallelogram driven through its flat positions stays one: C is B moved by the ground line."""
+    m = sarrus.Mechanism(gravity=(0, -9.81))
+    m.four_bar(ground=0.4, crank=0.2, coupler=0.4, rocker=0.2, angle=1.0)
+    m.drive("motor", "A", sarrus.Polynomial([0, 1.0]))
+    result = sarrus.kinematics(m)
+    assert result.success
+    moved = result.position("C") - result.position("B")
+    np.testing.assert_allclose(moved, [(0.4, 0)] * len(moved), atol=1e-9)
+
+
+def test_kinematics_needs_no_start_velocities():
+    """Those of the mechanism are replaced by those of the drive."""
+    m = four_bar()
+    m.set_angular_velocity("crank", 3.0)
+    m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
+    result = sarrus.kinematics(m, [0.0, 0.1])
+    np.testing.assert_allclose(result.angular_velocity("crank"), SPEED, rtol=1e-12)

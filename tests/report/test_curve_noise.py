@@ -1,0 +1,35 @@
+"""Curves of a page that are nothing but rounding are zero; small motions of small mechanisms are not."""
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.report.curves import read_curves
+
+
+def scissors(size):
+    """A block that slides, driven, and one on the same rail that symmetry holds in place."""
+    m = sarrus.Mechanism("symmetric", gravity=(0, -9.81))
+    a, b = (-0.3 * size, 0.4 * size), (0.3 * size, 0.4 * size)
+    m.rod("left", (0, 0), a, mass=1)
+    m.rod("right", (0, 0), b, mass=1)
+    m.body("block", 1, (0, 0), inertia=size**2)
+    m.prismatic("rail", m.ground, "block", at=(0, 0), axis=(1, 0))
+    m.revolute("A", "block", "left", at=(0, 0))
+    m.revolute("B", "block", "right", at=(0, 0))
+    # small ones fall faster
+    duration = 0.2 * np.sqrt(size)
+    return sarrus.simulate(m, duration, output_step=duration / 20)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-6])
+def test_rounding_is_drawn_as_zero(size):
+    """Two equal rods fall to both sides: the block on its rail moves by rounding only, whatever the size."""
+    result = scissors(size)
+    travel = result.travel("rail")
+    assert np.abs(travel).max() < 1e-12 * size
+    columns = read_curves(result).columns
+    assert not columns["rail.travel [m]"].any()
+    # the rods do fall
+    assert np.abs(columns["A.angle [rad]"]).max() > 0.1
+    assert np.abs(columns["left.x [m]"]).max() > 0.1 * size
