@@ -7,7 +7,7 @@ import sarrus
 
 PACKAGE = Path(sarrus.__file__).parent
 LONGEST = 80
-MOST_ARGUMENTS = 13
+MOST_ARGUMENTS = 12
 
 
 def functions():

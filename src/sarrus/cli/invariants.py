@@ -11,7 +11,6 @@ import typer
 from .. import runs
 from ..audit import audit as check_invariants
 from ..result import Result, load_result
-from ..runs.folder import RunFolderError, find_runs, load_run
 from .options import Json
 from .screen import Screen
 
