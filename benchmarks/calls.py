@@ -3,7 +3,7 @@
 Each row is measured warm (but for first calls, which begin in a new process with an empty cache), by code of the
 mechanism's own where it has some, best of several, one thread but where "2 threads" is said.
 `python benchmarks/calls.py [PART ...]`; parts: first, whole,
-build, large, many, stiff, through, heyoka.
+build, large, many, stiff, branches, through, heyoka.
 """
 
 import os
@@ -24,7 +24,7 @@ from beside_heyoka import Rows, best
 from rich.console import Console
 from rich.table import Table
 
-from sarrus import Ensemble, Mechanism, Result, problems, simulate
+from sarrus import Ensemble, Mechanism, Result, branches, problems, simulate
 from sarrus.asked import ask_plainly
 from sarrus.many import Traced
 from sarrus.model import make_model, structure
@@ -166,14 +166,41 @@ def many(runs: int = 100_000) -> Rows:
     problem = problems.get("double-four-bar")
     rng = np.random.default_rng(7)
     vary = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, runs) for i in range(3)}
-    ensemble = Ensemble(problem.mechanism(), vary)
-    few = Ensemble(problem.mechanism(), {path: values[:64] for path, values in vary.items()})
-    few.simulate(10.0, 0.1, keep=False, threads=2)
-    begin = time.perf_counter()
-    found = ensemble.simulate(10.0, 0.1, keep=False, threads=2)
-    wall = time.perf_counter() - begin
-    parked = int(found.parked.sum())
-    return [(f"{runs} double four-bars, 2 threads", f"{wall:.1f} s; {parked} done with more care")]
+    rows = []
+    for count, output_step in ((20_000, 0.1), (20_000, 0.01), (runs, 0.1)):
+        some = Ensemble(problem.mechanism(), {path: x[:count] for path, x in vary.items()})
+        # the first call compiles, if nothing is in the cache
+        Ensemble(problem.mechanism(), {path: x[:2000] for path, x in vary.items()}).simulate(
+            0.1, 0.1, keep=False, threads=2
+        )
+        begin = time.perf_counter()
+        found = some.simulate(10.0, output_step, keep=False, threads=2)
+        wall = time.perf_counter() - begin
+        label = f"{count} double four-bars, outputs every {output_step:g} s, 2 threads"
+        rows.append((label, f"{wall:.2f} s; {int(found.parked.sum())} by `simulate`"))
+    return rows
+
+
+def flat_windows(windows: int) -> Mechanism:
+    """Unit cranks and couplers in the configuration in which all of them lie on one line."""
+    m = Mechanism(f"{windows} windows, flat")
+    cranks = [m.rod(f"crank {i}", (i, 0), (i + 1, 0), mass=1) for i in range(windows + 1)]
+    couplers = [m.rod(f"coupler {i}", (i + 1, 0), (i + 2, 0), mass=1) for i in range(windows)]
+    for i, crank in enumerate(cranks):
+        m.revolute(f"A{i}", m.ground, crank, at=(i, 0))
+        m.revolute(f"B{i}", crank, *couplers[max(i - 1, 0) : i + 1], at=(i + 1, 0))
+    return m
+
+
+def local() -> Rows:
+    """All branches through a configuration, by the public call."""
+    rows = []
+    for windows, repeats in ((1, 20), (2, 20), (10, 1)):
+        m = flat_windows(windows)
+        seconds, found = best(lambda m=m: branches(m, most=2000), repeats)
+        text = f"{seconds * 1e3:.1f} ms; {len(found.branches)} branches"
+        rows.append((f"branches of {windows} flat windows", text))
+    return rows
 
 
 def stiff() -> Rows:
@@ -243,6 +270,7 @@ PARTS = {
     "large": large,
     "many": many,
     "stiff": stiff,
+    "branches": local,
     "through": through,
     "heyoka": beside_heyoka.rows,
 }

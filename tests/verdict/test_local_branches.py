@@ -1,6 +1,5 @@
 """Branches through singular configurations, to the order that decides: textbook cases and their copies."""
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +16,6 @@ from branch_cases import (
     three_rrr,
 )
 from builders import bricard, n_four_bar
-from cpu_time import least
 from linkages import (
     bennett,
     copy_of,
@@ -417,23 +415,3 @@ def test_the_figure_has_a_panel_for_each_point(points):
     assert all(len(a.lines) == 3 for a in figure.axes)
     with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
         sarrus.branches(kite()).plot("nowhere")
-
-
-@pytest.mark.parametrize(
-    "make", [lambda: n_four_bar(2, speed=0.0, lean=np.pi / 2), kite, isosceles_slider_crank]
-)
-def test_small_configurations_take_milliseconds(make):
-    """3 to 5 ms of CPU time were measured for the analysis on a busy machine; five times that is a regression."""
-    from sarrus.model import make_model
-    from sarrus.verdict.branches import find_branches
-    from sarrus.verdict.joint_equations import make_joint_equations
-
-    m = make()
-    model, equations = make_model(m), make_joint_equations(m)
-
-    def measure():
-        begin = time.process_time()
-        find_branches(model, equations, np.zeros(model.coordinates))
-        return time.process_time() - begin
-
-    assert least(measure, 0.025) < 0.025
