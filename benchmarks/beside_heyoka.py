@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sarrus import Ensemble, Mechanism, problems, simulate
-from sarrus.kernels import own
+from sarrus.kernels import specialise
 
 G = 9.81
 Rows = list[tuple[str, str]]
@@ -21,7 +21,7 @@ Rows = list[tuple[str, str]]
 
 def best(run: Callable[[], Any], repeats: int = 7) -> tuple[float, Any]:
     """Least wall time of some calls behind those that warm up, and the last answer."""
-    own.warm_up(run)
+    specialise.warm_up(run)
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()

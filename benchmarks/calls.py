@@ -25,11 +25,11 @@ from rich.console import Console
 from rich.table import Table
 
 from sarrus import Ensemble, Mechanism, Result, branches, problems, simulate
-from sarrus.asked import ask_plainly
-from sarrus.many import Traced
+from sarrus.ensemble.run_batch import Traced
+from sarrus.ensemble.variants import Variants
 from sarrus.model import make_model, structure
 from sarrus.model.build import build_anew
-from sarrus.variants import Variants
+from sarrus.settings import default_settings
 
 FIRST = """
 import time
@@ -102,7 +102,7 @@ def build() -> Rows:
         again, _ = best(lambda m=mechanism: make_model(m), 30)
         text = f"anew {anew * 1e3:.2f} ms; topology seen before {again * 1e3:.3f} ms"
         rows.append((f"model, {id}", text))
-    count, rng, asked = 10_000, np.random.default_rng(0), ask_plainly(1.0)
+    count, rng, settings = 10_000, np.random.default_rng(0), default_settings(1.0)
     mechanism = problems.get("double-four-bar").mechanism()
     tops = [rng.normal((i, 1.0), 0.05, (count, 2)) for i in range(3)]
     lengths = {f"bodies.crank {i}.rod.1": tops[i] for i in range(3)}
@@ -114,7 +114,7 @@ def build() -> Rows:
         variants = Variants(mechanism, vary)
         first = {path: values[0] for path, values in vary.items()}
         seconds, group = best(
-            lambda v=variants, x=first, y=vary: Traced(v, asked, ("B0",), x).group(y), 2
+            lambda v=variants, x=first, y=vary: Traced(v, settings, ("B0",), x).group(y), 2
         )
         rows.append(
             (f"{count} models, {label}", f"{seconds:.2f} s; {len(group.which)} by one tape")
@@ -177,7 +177,7 @@ def many(runs: int = 100_000) -> Rows:
         found = some.simulate(10.0, output_step, keep=False, threads=2)
         wall = time.perf_counter() - begin
         label = f"{count} double four-bars, outputs every {output_step:g} s, 2 threads"
-        rows.append((label, f"{wall:.2f} s; {int(found.parked.sum())} by `simulate`"))
+        rows.append((label, f"{wall:.2f} s; {int(found.fallback.sum())} by `simulate`"))
     return rows
 
 

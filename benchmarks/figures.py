@@ -21,7 +21,7 @@ from rich.table import Table
 
 from sarrus import problems, simulate
 from sarrus.bench import judge
-from sarrus.kernels import own
+from sarrus.kernels import specialise
 
 REPEATS = 7
 
@@ -61,7 +61,7 @@ def measure(row: Row) -> tuple[float, float, dict[str, str]]:
     seconds = 10.0 if family else row.problem.duration
     solve = best = np.inf
     run = partial(simulate, output_step=row.problem.output_step, tolerance=row.tolerance)
-    own.warm_up(lambda: run(row.problem.mechanism(), seconds))
+    specialise.warm_up(lambda: run(row.problem.mechanism(), seconds))
     for _ in range(REPEATS if row.problem.options.get("windows", 0) < 200 else 3):
         result = run(row.problem.mechanism(), seconds)
         solve = min(solve, result.solve_seconds)

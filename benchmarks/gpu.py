@@ -45,7 +45,7 @@ def main(device, tolerance=1e-10):
         end = runs.final[:, runs.points.index("B0"), 0]
         error = np.hypot(end[:, 0] - x, end[:, 1] - y)
         print(
-            f"{call} call: {len(runs)} runs in {seconds:.2f} s, {int(runs.parked.sum())} by `simulate`, errors "
+            f"{call} call: {len(runs)} runs in {seconds:.2f} s, {int(runs.fallback.sum())} by `simulate`, errors "
             f"{np.median(error):.1e} m in the median and {error.max():.1e} m at most"
         )
 

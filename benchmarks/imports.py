@@ -303,15 +303,15 @@ def main():
     parser.add_argument("places", nargs="+")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--looped", action="store_true", help="only files with loops or couplings")
-    asked = parser.parse_args()
-    files, aside = find(asked.places)
+    settings = parser.parse_args()
+    files, aside = find(settings.places)
     heads = "file | bodies, joints, couplings | authored gap | largest move | count, mobility, redundant"
     print(f"| {heads} | file's count | violation | drift | against Pinocchio |", flush=True)
     print("|---" * 9 + "|")
     rows = []
     for place, file in files:
         begin = time.perf_counter()
-        row = try_file(place, file, asked.seconds, asked.looped)
+        row = try_file(place, file, settings.seconds, settings.looped)
         if row is None:
             continue
         rows.append(row)

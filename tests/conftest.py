@@ -23,7 +23,7 @@ OF_TERMINALS = (
 @pytest.fixture
 def few_runs_pay(monkeypatch):
     """Code is compiled for the smallest groups of runs: else it takes a thousand."""
-    monkeypatch.setattr("sarrus.batch.FEWEST_RUNS", 1)
+    monkeypatch.setattr("sarrus.ensemble.host.FEWEST_RUNS", 1)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -90,7 +90,7 @@ def model_commands(file, *, brief=BRIEF):
     """All that is done with a model."""
     return (
         *(("inspect", file), ("inspect", file, "--json"), ("modes", file), ("view", file)),
-        *(("branches", file), ("branches", file, "--json")),
+        *(("branches", file), ("branches", file, "--json"), ("design", file)),
         ("simulate", file, *brief, "--output-step", "0.01", *OUT),
         *(("export", file, f"exported{ending}") for ending in (".xml", ".urdf", ".osim", ".yaml")),
         ("import", file, "imported.yaml"),

@@ -4,9 +4,9 @@ import ctypes
 
 import numpy as np
 
-from sarrus.kernels.language.kinds import INT, LANES, MASK, WHOLE, Rank, return_type
+from sarrus.kernels.language.kinds import INT, LANES, MASK, WHOLE, ArrayType, return_type
 from sarrus.kernels.language.module import Module
-from sarrus.kernels.native import Engine, compile_kernel
+from sarrus.kernels.native import NativeCode, compile_kernel
 from sarrus.kernels.simd import WIDTH
 
 ENGINES = []
@@ -23,7 +23,7 @@ def compile_lanes(function, arrays, shared=(), unrolls=False):
     kinds, lines, given = [], [], []
     for n, x in enumerate(arrays):
         kind = WHOLE if x.dtype == np.int64 else LANES
-        kinds.append(Rank(kind, x.ndim, f"array{n}", tuple(map(str, x.shape))))
+        kinds.append(ArrayType(kind, x.ndim, f"array{n}", tuple(map(str, x.shape))))
         lines += [
             f"%p{n} = getelementptr i64, ptr %words, i64 {n}",
             f"%a{n} = load ptr, ptr %p{n}",
@@ -46,7 +46,7 @@ def compile_lanes(function, arrays, shared=(), unrolls=False):
     ]
     body = "\n  ".join(lines)
     text = module.text(f"define void @go(ptr %words, i64 %mask) nounwind {{\n  {body}\n}}\n")
-    engine = Engine()
+    engine = NativeCode()
     ENGINES.append(engine)
     address = engine.load(compile_kernel(text, 2 if unrolls else 1), "go")
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sarrus import problems, simulate
 from sarrus.bench import judge, save_run
 from sarrus.bench.runner import run_problem
-from sarrus.runs.folder import load_run
+from sarrus.runs.run_folder import load_run
 from sarrus.scene import Mark
 
 HOSTILE = (

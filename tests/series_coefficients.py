@@ -3,9 +3,9 @@
 import numpy as np
 
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels.layout import Pieces, make_workspace
-from sarrus.kernels.loads import make_loads
-from sarrus.kernels.series import SEEN, StepRules, advance, make_state
+from sarrus.kernels.applied_forces import make_loads
+from sarrus.kernels.layout import StepPolynomials, make_workspace
+from sarrus.kernels.series_step import SEEN, StepRules, advance, make_state
 from sarrus.model import make_model
 
 
@@ -23,7 +23,7 @@ def point_series(m, name, order):
     rules = StepRules(1e-9, 1e-13, False, 1000, False, False, -50.0 * np.arange(order + 1.0))
     advance(
         form, make_workspace(form, order), make_loads(model.loads, order), rules, 0.0, kept,
-        Pieces(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
+        StepPolynomials(np.zeros(2), np.zeros(1, np.int64), coefficients, sides),
         np.zeros((1, SEEN)),
     )  # fmt: skip
     rows = model.point_rows(name).toarray()

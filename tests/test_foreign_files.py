@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sarrus.bench.own_methods import _four_bar as four_bar
+from sarrus.bench.method_check import _four_bar as four_bar
 from sarrus.cli import app
 from sarrus.disk import UNFINISHED, write_file
 from sarrus.formats import write_urdf
@@ -373,7 +373,7 @@ def test_many_outputs_in_random_order(tmp_path):
 def test_what_a_killed_program_left_is_no_run(desk):
     """Files that were not moved to their places are neither reported on nor judged, and stay."""
     from sarrus.bench.submission import collect_records
-    from sarrus.runs.folder import find_runs
+    from sarrus.runs.run_folder import find_runs
 
     assert call("run", "simple-pendulum", "--duration", "0.1", "--out", "out")[0] == 0
     left = Path("out/other") / f"{UNFINISHED}-0123456789ab"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sarrus.bench.own_methods import _four_bar as four_bar
+from sarrus.bench.method_check import _four_bar as four_bar
 from sarrus.disk import UNFINISHED, FullDiskError, new_file, write_file
 from sarrus.simulate import simulate
 
@@ -180,7 +180,7 @@ def test_saving_from_python_on_a_full_disk(tmp_path, save):
     """An OSError with a sentence; the file that was there is unchanged, and nothing lies next to it."""
     code = f"""
 import resource, sys
-from sarrus.bench.own_methods import _four_bar
+from sarrus.bench.method_check import _four_bar
 from sarrus.simulate import simulate
 result = simulate(_four_bar(), 0.5)
 result.{save}("file")

@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sarrus import asked, problems, simulate
+from sarrus import problems, settings, simulate
 from sarrus.cli import app
 from sarrus.export import save_csv
-from sarrus.methods import recorder, watch
+from sarrus.methods import monitor, recorder
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def mechanism():
 
 def test_outputs_that_do_not_fit_are_refused(mechanism, monkeypatch):
     """With what they take, what is free, and a step that fits: with that one it runs."""
-    monkeypatch.setattr(asked, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(settings, "free_memory", lambda: 1e6)
     with pytest.raises(ValueError, match=r"GB of memory are free; give an output_step of") as told:
         simulate(mechanism, 1.0, 1e-5)
     step = float(str(told.value).split("at least ")[1].split(" s")[0])
@@ -29,7 +29,7 @@ def test_outputs_that_do_not_fit_are_refused(mechanism, monkeypatch):
 def test_the_estimate_is_above_what_a_run_takes(mechanism, monkeypatch):
     """Measured: the run, and everything that is read of its outputs."""
     told = []
-    monkeypatch.setattr("sarrus.solving.check_memory", lambda *given: told.append(given))
+    monkeypatch.setattr("sarrus.run_single.check_memory", lambda *given: told.append(given))
     _ = simulate(mechanism, 0.1).energy_drift
     tracemalloc.start()
     try:
@@ -47,7 +47,7 @@ def test_the_command_counts_its_columns(tmp_path, monkeypatch, capsys):
     """A run that would fit, with files that would not, is refused before it is made."""
     path = tmp_path / "four_bar.yaml"
     app(["export", "double-four-bar", str(path)], standalone_mode=False)
-    monkeypatch.setattr(asked, "free_memory", lambda: 2e8)
+    monkeypatch.setattr(settings, "free_memory", lambda: 2e8)
     with pytest.raises(ValueError, match="output_step of at least"):
         app(
             ["simulate", str(path), "--output-step", "1e-5", "--out", str(tmp_path / "run")],
@@ -58,14 +58,14 @@ def test_the_command_counts_its_columns(tmp_path, monkeypatch, capsys):
 
 def test_free_memory_is_that_of_this_machine():
     """Between a megabyte and a petabyte."""
-    assert 1e6 < asked.free_memory() < 1e15
+    assert 1e6 < settings.free_memory() < 1e15
 
 
 def test_the_watch_ends_when_it_has_kept_enough(mechanism, monkeypatch):
     """The run goes on; verdict and notes tell up to when crossings are known."""
     whole = simulate(mechanism, 20.0)
-    monkeypatch.setattr(watch, "MOST_NUMBERS", 0)
-    monkeypatch.setattr(watch, "AT_ONCE", 32)
+    monkeypatch.setattr(monitor, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(monitor, "AT_ONCE", 32)
     result = simulate(mechanism, 20.0)
     np.testing.assert_array_equal(result.position("B0"), whole.position("B0"))
     assert any("crossings are told up to t = " in note for note in result.notes)

@@ -9,20 +9,20 @@ import sarrus
 from builders import bricard, n_four_bar
 from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
-from sarrus.asked import ask_plainly
-from sarrus.kernels.batch import flatten
-from sarrus.many import Traced, _check, _numbers_of, structure_of
+from sarrus.ensemble.run_batch import Traced, _check, _numbers_of, structure_of
+from sarrus.ensemble.variants import Variants
+from sarrus.kernels.batch_entry import flatten
 from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
-from sarrus.solving import prepare
-from sarrus.variants import Variants
+from sarrus.run_single import prepare
+from sarrus.settings import default_settings
 
 TIMES = np.linspace(0.0, 2.0, 21)
 pytestmark = pytest.mark.usefixtures("few_runs_pay")
 
 
-def prepared(mechanism, asked):
+def prepared(mechanism, settings):
     """A mechanism checked and made ready to run."""
-    return prepare(mechanism, asked, _check(mechanism, asked))
+    return prepare(mechanism, settings, _check(mechanism, settings))
 
 
 def four_bar(speed=1.0, windows=2):
@@ -54,7 +54,7 @@ def test_masses_through_singular_positions():
     ensemble = sarrus.Ensemble(four_bar(), vary)
     times = np.linspace(0.0, 10.0, 51)
     runs = ensemble.simulate(10.0, outputs=times, points=["B0", "B2"])
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     some = {i: ensemble.mechanism(i) for i in range(0, 40, 7)}
     # errors of two runs at 1e-10 that hold their energy: of 120 pairs the farthest are 1e-10 apart
     check_same(runs, some, 1e-9, ["B0", "B2"], 10.0, times)
@@ -84,7 +84,7 @@ def test_runs_end_in_time_at_singular_positions():
         four_bar(), {"velocities.B0": np.stack([speeds, 0 * speeds], axis=1)}
     )
     runs = ensemble.simulate(end, end, points=["B0"], keep=False)
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     exact = np.array([four_bar_reference(np.array([0.0, end]), 2, speed)[-1] for speed in speeds])
     # beside the position the state is that of the series, which holds 5e-12 in place, of a step of 0.2 s
     assert np.abs(runs.final[:, 0].reshape(-1, 4) - exact).max() < 1e-9
@@ -125,7 +125,7 @@ def test_lengths_are_built_one_by_one():
         p.set_velocity("tip", (1, 0))
         mechanisms.append(p)
     runs = sarrus.simulate_many(mechanisms, 2.0, outputs=TIMES, points=["tip"])
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     check_same(runs, dict(enumerate(mechanisms[:3])), 1e-8, ["tip"])
 
 
@@ -166,13 +166,13 @@ def slider_crank(n, rng):
 def test_numbers_of_variants_are_those_of_their_models():
     """Lengths, places, axes, masses: what the tape gives for all is what each of them has if built."""
     m, vary = slider_crank(40, np.random.default_rng(2))
-    variants, asked = Variants(m, vary), ask_plainly(1.0)
-    traced = Traced(variants, asked, ("B", "C"), {path: x[0] for path, x in vary.items()})
+    variants, settings = Variants(m, vary), default_settings(1.0)
+    traced = Traced(variants, settings, ("B", "C"), {path: x[0] for path, x in vary.items()})
     group = traced.group(vary)
     # some have another shortest part of an axis, or another direction in which a mass spreads most
     assert len(group.which) >= 5
     for at in range(0, len(group.which), 2):
-        ready = prepared(variants.mechanism(int(group.which[at])), asked)
+        ready = prepared(variants.mechanism(int(group.which[at])), settings)
         numbers = _numbers_of(ready.model, ready.velocity, ("B", "C"))
         assert structure_of(numbers) == traced.structure
         assert group.energy[at] == pytest.approx(ready.model.units.energy, rel=1e-13)
@@ -186,12 +186,12 @@ def test_numbers_of_drives_are_those_of_their_models(name):
     """Motions, the start velocities they ask for: what the tape gives for all is what each has if built."""
     motion, vary = DRIVEN[name]
     vary = vary | {"bodies.crank.rod.1": np.array([0.3, 0.4]) + 0 * SPREAD.T}
-    variants, asked = Variants(driven_slider_crank(motion), vary), ask_plainly(1.0)
-    traced = Traced(variants, asked, ("B",), {path: x[0] for path, x in vary.items()})
+    variants, settings = Variants(driven_slider_crank(motion), vary), default_settings(1.0)
+    traced = Traced(variants, settings, ("B",), {path: x[0] for path, x in vary.items()})
     group = traced.group(vary)
     assert len(group.which) == 20
     for at in (0, 11):
-        ready = prepared(variants.mechanism(at), asked)
+        ready = prepared(variants.mechanism(at), settings)
         numbers = _numbers_of(ready.model, ready.velocity, ("B",))
         assert structure_of(numbers) == traced.structure
         rows = flatten(numbers)[group.plan.rows]
@@ -204,7 +204,7 @@ def test_lengths_places_and_axes_of_an_ensemble():
     ensemble = sarrus.Ensemble(m, vary)
     runs = ensemble.simulate(1.0, outputs=TIMES / 2, points=["B", "C"])
     # a few have another shortest part of an axis: too few for code of their own
-    assert runs.parked.sum() <= 4
+    assert runs.fallback.sum() <= 4
     some = {i: ensemble.mechanism(i) for i in (0, 5, 11)}
     check_same(runs, some, 1e-7, ["B", "C"], 1.0, TIMES / 2)
 
@@ -230,7 +230,7 @@ def test_variants_that_are_refused_or_of_another_structure():
     assert (runs.status[[3, 7]] == "refused").all()
     assert "mass 0 kg" in runs.message[3]
     assert "apart by 0.1 m" in runs.message[7]
-    assert np.flatnonzero(runs.parked).tolist() == [3, 7, 20]
+    assert np.flatnonzero(runs.fallback).tolist() == [3, 7, 20]
     some = {i: ensemble.mechanism(i) for i in (0, 20, 39)}
     check_same(runs, some, 1e-8, ["knee"], 1.0, TIMES / 2)
 
@@ -244,7 +244,7 @@ def test_long_runs_share_their_tolerance():
     ensemble = sarrus.Ensemble(m, {"bodies.rod.mass": np.linspace(0.5, 2.0, 16)})
     runs = ensemble.simulate(100.0, outputs=times, points=["rod"])
     assert runs.counters["steps"].min() > 300
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     # the mass of a pendulum counts for nothing: all errors are those of the steps
     assert np.abs(np.diff(runs.position("rod"), axis=0)).max() < 1e-9
     check_same(runs, {0: ensemble.mechanism(0)}, 1e-9, ["rod"], 100.0, times)
@@ -260,7 +260,7 @@ def test_springs():
     vary["bodies.coupler 0.mass"] = rng.uniform(0.5, 2.0, 20)
     ensemble = sarrus.Ensemble(m, vary)
     runs = ensemble.simulate(2.0, outputs=TIMES, points=["B0"])
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
 
 
@@ -274,7 +274,7 @@ def test_dampers():
     vary["torsions.hinge.damping"] = rng.uniform(0.1, 0.5, 20)
     ensemble = sarrus.Ensemble(m, vary)
     runs = ensemble.simulate(2.0, outputs=TIMES, points=["B0"])
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
 
 
@@ -287,8 +287,8 @@ def test_dampers_through_singular_positions():
     times = np.linspace(0.0, 10.0, 51)
     runs = ensemble.simulate(10.0, outputs=times, points=["B0", "B2"])
     # slow ones land beside a flat position, which is left to others
-    assert runs.parked.sum() < 10
-    for i in np.flatnonzero(~runs.parked)[::6].tolist():
+    assert runs.fallback.sum() < 10
+    for i in np.flatnonzero(~runs.fallback)[::6].tolist():
         one = sarrus.simulate(ensemble.mechanism(i), 10.0, outputs=times)
         assert (runs.status[i], runs.message[i]) == (one.status, one.message)
         for name in ("B0", "B2"):
@@ -327,7 +327,7 @@ def test_drives(name):
     motion, vary = DRIVEN[name]
     ensemble = sarrus.Ensemble(driven_slider_crank(motion), vary)
     runs = ensemble.simulate(2.0, outputs=TIMES, points=["B", "C"])
-    assert not runs.parked.any()
+    assert not runs.fallback.any()
     # a driven crank leaves nothing to errors but rounding
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-12, ["B", "C"])
 
@@ -342,7 +342,7 @@ def test_driven_parallelograms_through_flat_positions():
     ensemble = sarrus.Ensemble(m, {"drives.motor.polynomial.1": speeds})
     runs = ensemble.simulate(10.0, outputs=times, points=["A0", "B0", "A2", "B2"])
     # one that lands beside a flat position is left to others
-    fast = ~runs.parked
+    fast = ~runs.fallback
     assert (runs.status[fast] == "done").all()
     assert fast.sum() >= 22
     start = (runs.position("B0") - runs.position("A0"))[:, :1]
@@ -363,7 +363,7 @@ def test_drives_that_reach_a_limit_or_contradict_each_other():
     )
     runs = ensemble.simulate(2.0, outputs=TIMES, points=["C"])
     assert {"done", "blocked"} == set(runs.status)
-    assert not runs.parked[runs.status == "done"].any()
+    assert not runs.fallback[runs.status == "done"].any()
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 10, 19)}, 1e-12, ["C"])
     m = four_bar(windows=1)
     m.velocities.clear()
@@ -387,7 +387,7 @@ def test_stiff_dampers_are_left_to_auto():
     times = np.linspace(0.0, 500.0, 11)
     ensemble = sarrus.Ensemble(m, {"torsions.oil.damping": damping})
     runs = ensemble.simulate(500.0, outputs=times, points=["rod"])
-    assert np.flatnonzero(runs.parked).tolist() == [16, 17, 18]
+    assert np.flatnonzero(runs.fallback).tolist() == [16, 17, 18]
     assert runs.counters["steps"][0] > 2200
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 16, 18)}, 1e-9, ["rod"], 500.0, times)
     assert all("radau" in runs.notes(i)[0] for i in (16, 17, 18))
@@ -411,8 +411,8 @@ def test_what_needs_care_is_parked():
     empty = sarrus.Mechanism("empty")
     everything = [*fast, sprung, flat, empty]
     runs = sarrus.simulate_many(everything, 2.0, outputs=TIMES, points=["B0"])
-    assert not runs.parked[:16].any()
-    assert runs.parked[16:18].all()
+    assert not runs.fallback[:16].any()
+    assert runs.fallback[16:18].all()
     check_same(runs, dict(enumerate(everything[:18])), 1e-7, ["B0"])
     assert runs.status[18] == "refused"
     assert "no bodies" in runs.message[18]
@@ -508,8 +508,8 @@ def test_final_state_is_that_of_the_end(outputs):
     lanes = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses})
     few = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses[:2]})
     fast, slow = (e.simulate(1.0, outputs=outputs, points=["B0"]) for e in (lanes, few))
-    assert not fast.parked.any()
-    assert slow.parked.all()
+    assert not fast.fallback.any()
+    assert slow.fallback.all()
     for i in range(2):
         end = sarrus.simulate(few.mechanism(i), 1.0, outputs=[1.0])
         for runs in (fast, slow):
@@ -595,7 +595,7 @@ def test_degenerate_variants_harm_no_other():
     }
     ensemble = sarrus.Ensemble(f, vary)
     runs = ensemble.simulate(1.0, outputs=TIMES / 2, points=["C"])
-    assert not np.delete(runs.parked, bad).any()
+    assert not np.delete(runs.fallback, bad).any()
     for i in bad.tolist():
         try:
             one = sarrus.simulate(ensemble.mechanism(i), 1.0, outputs=TIMES / 2)
@@ -620,13 +620,13 @@ def test_refused_ones_in_front_do_not_slow_the_others():
     masses = np.linspace(-1.0, 2.0, 90)
     runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(0.5, 0.1)
     assert (runs.status == np.where(masses > 0.0, "done", "refused")).all()
-    assert not runs.parked[masses > 0.0].any()
+    assert not runs.fallback[masses > 0.0].any()
 
 
 def test_outputs_that_do_not_fit_are_told(monkeypatch):
     """By what is free now; final states and extremes need no such room."""
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 16)})
-    monkeypatch.setattr("sarrus.ensemble.free_memory", lambda: 1e6)
+    monkeypatch.setattr("sarrus.ensemble.front_end.free_memory", lambda: 1e6)
     with pytest.raises(ValueError, match="16 runs of 1001 outputs of 6 points would not fit"):
         ensemble.simulate(1.0)
     assert (ensemble.simulate(1.0, keep=False).status == "done").all()
@@ -636,8 +636,8 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
     """How many lanes run at once, and how many outputs are copied at once, changes no bit."""
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 67)})
     whole = ensemble.simulate(1.0, 0.01)
-    monkeypatch.setattr("sarrus.batch.GROUPS_AT_ONCE", 1)
-    monkeypatch.setattr("sarrus.many.AT_ONCE", 5)
+    monkeypatch.setattr("sarrus.ensemble.host.GROUPS_AT_ONCE", 1)
+    monkeypatch.setattr("sarrus.ensemble.run_batch.AT_ONCE", 5)
     small = ensemble.simulate(1.0, 0.01)
     for name in ("values", "balance", "final", "least", "largest", "energy_drift"):
         assert (getattr(whole, name) == getattr(small, name)).all()

@@ -5,7 +5,8 @@ from .analysis import Design, design, kinematics
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
 from .audit import Audit, AuditCheck, audit
 from .engines import simulate_with
-from .ensemble import Ensemble, simulate_many
+from .ensemble.front_end import Ensemble, simulate_many
+from .ensemble.variants import EnsembleResult
 from .formats import load
 from .inspect import inspect
 from .local_analysis import branches
@@ -19,14 +20,13 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
-from .names import UnknownNameError
-from .own_method import State, method
+from .names import UnknownNameError, warn_renamed
 from .result import Result, load_result
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibria, equilibrium, modes
 from .storage import SavedResultError
 from .studies import StudyError, sweep
-from .variants import Runs
+from .user_methods import State, method
 
 __all__ = [
     "Assembly",
@@ -44,7 +44,7 @@ __all__ = [
     "Modes",
     "Polynomial",
     "Result",
-    "Runs",
+    "EnsembleResult",
     "SavedResultError",
     "Sine",
     "SmoothStep",
@@ -73,6 +73,14 @@ __all__ = [
     "sweep",
 ]
 __version__ = "0.2.0.dev0"
+
+
+def __getattr__(name: str) -> object:
+    """Public names of earlier versions."""
+    if name == "Runs":
+        warn_renamed("sarrus.Runs", "sarrus.EnsembleResult")
+        return EnsembleResult
+    raise AttributeError(f"module 'sarrus' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

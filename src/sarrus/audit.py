@@ -14,12 +14,12 @@ import numpy as np
 from . import verdict
 from .arrays import Flags, Floats
 from .kinematics.constraints import Constraints
-from .notebook import Sentences
+from .notebook_display import Sentences
 from .thresholds import NEAR_VALUE, UNBALANCED
 
 if TYPE_CHECKING:
     from .result import Result
-    from .verdict.loads import BodyMotion
+    from .verdict.applied_wrenches import BodyMotion
     from .verdict.reactions import Reaction
 
 # errors of a run are allowed so many tolerances: they grow along it
@@ -108,12 +108,12 @@ class _Auditor:
         # velocities have the errors of a run
         self._allowed = max(UNBALANCED, self._tolerance)
         states = result.coordinates, result.rates, result.accelerations
-        self._motion: BodyMotion = verdict.wrenches.read_motion(
+        self._motion: BodyMotion = verdict.joint_wrenches.read_motion(
             e, result.model.body_rows, result.times, *states
         )
         applied = result._loads.wrenches(self._motion, result.record.angles)
         # what joints and drives have to exert on each body, about its centre
-        self._needed = verdict.wrenches.inertia_forces(e, self._motion) - applied
+        self._needed = verdict.joint_wrenches.inertia_forces(e, self._motion) - applied
         self._arms = np.array([1.0] * 3 + [e.length] * 3)
         weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
         sizes = np.maximum(np.abs(self._needed), np.abs(applied)) / self._arms

@@ -197,7 +197,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedVersion:
     """A version on the disk: its size [bytes], number of entries, and when it was used last [s since 1970]."""
 
     path: Path
@@ -206,7 +206,7 @@ class Kept:
     used: float
 
 
-def list_kept() -> list[Kept]:
+def list_kept() -> list[CachedVersion]:
     """All versions on the disk, the latest first; folders that this program did not make are left out."""
     found = []
     for root in _roots():
@@ -215,7 +215,7 @@ def list_kept() -> list[Kept]:
                 entries = [_find_entry(folder, entry) for entry in folder.names()]
                 sizes = [entry.st_size for entry in entries if entry is not None]
                 used = os.stat(folder.path).st_mtime
-                found.append(Kept(folder.path, plain_sum(sizes), len(sizes), used))
+                found.append(CachedVersion(folder.path, plain_sum(sizes), len(sizes), used))
     return sorted(found, key=lambda kept: -kept.used)
 
 

@@ -117,13 +117,13 @@ def _is_intact(stream: BinaryIO) -> bool | None:
 
 
 @dataclass(frozen=True)
-class Branch:
+class GroupNode:
     """A group that was looked at: its node, and what is in it by name."""
 
     node: h5py.Group
-    members: dict[str, Branch | Leaf]
+    members: dict[str, GroupNode | Leaf]
 
-    def __getitem__(self, name: str) -> Branch | Leaf:
+    def __getitem__(self, name: str) -> GroupNode | Leaf:
         if name not in self.members:
             raise HDF5Error(f"'{self.node.name.rstrip('/')}/{name}' is missing")
         return self.members[name]
@@ -164,7 +164,7 @@ class _Scan:
     claimed: int = 0
 
 
-def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], float]) -> Branch:
+def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], float]) -> GroupNode:
     """Look at some members of a file, whole, before anything of them is read; raises HDF5Error.
 
     size: of the file [bytes]; room: how many bytes may be read.
@@ -176,10 +176,10 @@ def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], fl
     # to ask for free memory takes longer than to read a small file
     if found.claimed > PIECE and found.claimed > room():
         raise HDF5Error(f"its arrays take {found.claimed / 1e9:.3g} GB, more than memory is free")
-    return Branch(file, members)
+    return GroupNode(file, members)
 
 
-def _open(group: h5py.Group, name: str, depth: int, found: _Scan) -> Branch | Leaf:
+def _open(group: h5py.Group, name: str, depth: int, found: _Scan) -> GroupNode | Leaf:
     import h5py
 
     where = f"'{group.name.rstrip('/')}/{name}'"
@@ -196,7 +196,7 @@ def _open(group: h5py.Group, name: str, depth: int, found: _Scan) -> Branch | Le
         raise HDF5Error(f"{where} is also found under another name")
     found.seen.add(address)
     if isinstance(node, h5py.Group):
-        return Branch(node, {below: _open(node, below, depth + 1, found) for below in node})
+        return GroupNode(node, {below: _open(node, below, depth + 1, found) for below in node})
     if not isinstance(node, h5py.Dataset):
         raise HDF5Error(f"{where} is neither a group nor an array")
     _count(node, where, found)

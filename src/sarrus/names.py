@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 T = TypeVar("T")
 
@@ -69,3 +70,20 @@ def find_meant(name: object, known: Iterable[str]) -> str:
     return next(
         (begins[b] for b in difflib.get_close_matches(word, begins, n=1, cutoff=BEGINS_ALIKE)), ""
     )
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warn the caller's caller that a public name has changed; the old one works for one version."""
+    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=3)
+
+
+class RenamedKeys(dict[str, Any]):
+    """A dictionary in which older keys still find their values, with a warning."""
+
+    older: ClassVar[Mapping[str, str]] = {}
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self.older:
+            raise KeyError(key)
+        warn_renamed(f"'{key}'", f"'{self.older[key]}'")
+        return self[self.older[key]]

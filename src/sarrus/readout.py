@@ -10,11 +10,11 @@ import numpy as np
 
 from . import kernels
 from .arrays import Flags, Floats
-from .kinematics.pose import next_to, read_spins, read_turns, unwrap
+from .kinematics.configuration import next_to, read_spins, read_turns, unwrap
 from .names import pick
 
 if TYPE_CHECKING:
-    from .kinematics.pose import BodyRows
+    from .kinematics.configuration import BodyRows
     from .methods.outcome import Record
     from .model import Model
     from .model.readings import ArmRows

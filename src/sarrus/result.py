@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from . import scene as scene_package
 from . import verdict
 from .arrays import Flags, Floats, Ints, plain_sum
-from .asked import DEFAULT_TOLERANCE, Asked, check_times
 from .disk import write_file
 from .export import (
     LEVELS,
@@ -31,11 +29,12 @@ from .export import (
     save_parquet,
     split_unit,
 )
-from .kinematics.pose import read_turns
+from .kinematics.configuration import read_turns
 from .mechanism import Mechanism, MechanismError
-from .names import pick
+from .names import RenamedKeys, pick, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
+from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
 from .storage import load_parts, save_parts
 from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
 
@@ -44,10 +43,10 @@ if TYPE_CHECKING:
     from .model import Model
     from .scene import Scene, Sketch
     from .scene.player import Player
+    from .verdict.applied_wrenches import BodyLoads
     from .verdict.branches import Branches
     from .verdict.crossings import Crossing, NearMiss
     from .verdict.joint_equations import JointEquations
-    from .verdict.loads import BodyLoads
     from .verdict.near_crossings import CrossingContext
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
@@ -55,7 +54,15 @@ if TYPE_CHECKING:
 # what a method with a fixed step can tell from zero, over the size of the mechanism
 FIXED_STEP = 1e-6
 # fields that a file holds beside mechanism and model
-STORED = ("start", "asked", "outcome")
+STORED = ("start", "settings", "outcome")
+
+
+class Counters(RenamedKeys):
+    """Counters of a run by name."""
+
+    older: ClassVar = {"loosened": "relaxed_steps", "wide": "extended_steps"}
+
+
 # of a figure for which nothing was named
 MOST_PANELS = 4
 # bodies times outputs of a scene
@@ -74,7 +81,7 @@ class Result(Readout):
     mechanism: Mechanism
     model: Model = field(repr=False)
     start: Record = field(repr=False)
-    asked: Asked = field(repr=False)
+    settings: RunSettings = field(repr=False)
     outcome: Outcome = field(repr=False)
 
     def __repr__(self) -> str:
@@ -119,17 +126,17 @@ class Result(Readout):
         met = (
             []
             if self.outcome.watch is None
-            else verdict.sentences.tell_moments(self.crossings, self.near_singular)
+            else verdict.inspection_text.tell_moments(self.crossings, self.near_singular)
         )
         return [*met, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
         """What is left of a tight tolerance behind crossings, where rounding and not the steps decides."""
-        asked = self.asked
-        tight = asked.tolerance is not None and asked.tolerance < DEFAULT_TOLERANCE
+        settings = self.settings
+        tight = settings.tolerance is not None and settings.tolerance < DEFAULT_TOLERANCE
         # a run that had more digits says itself where they did not do
-        doubles = not self.counters.get("wide")
-        series = asked.method in ("auto", "series")
+        doubles = not self.counters.get("extended_steps")
+        series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
                 f"behind crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
@@ -138,7 +145,7 @@ class Result(Readout):
 
     def _noisy_dampers(self) -> Iterator[str]:
         """The damper that makes most force of the velocity's error, if that is much at this tolerance."""
-        size, tolerance = self.mechanism.size, self.asked.tolerance
+        size, tolerance = self.mechanism.size, self.settings.tolerance
         if tolerance is None or size == 0 or not len(self.times):
             return
         dampers = list(self._dampers(size))
@@ -147,8 +154,8 @@ class Result(Readout):
         off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
         mass = plain_sum(b.mass for b in self.mechanism.bodies)
         weight = mass * float(np.linalg.norm(self.mechanism.gravity))
-        usual = max(weight, float(self.kinetic_energy.max()) / size)
-        found = [(c * off, max(usual, force), name) for name, c, force in dampers]
+        typical_force = max(weight, float(self.kinetic_energy.max()) / size)
+        found = [(c * off, max(typical_force, force), name) for name, c, force in dampers]
         error, scale, name = max(found, key=lambda x: x[0] / x[1] if x[1] > 0 else 0.0)
         if error > NOISY_FORCE * scale:
             yield (
@@ -177,39 +184,45 @@ class Result(Readout):
     @property
     def method(self) -> str:
         """The method that did the run, or its last part, if "auto" chose."""
-        return self.outcome.method or self.asked.method
+        return self.outcome.method or self.settings.method
 
     @property
     def tolerance(self) -> float | None:
         """Error aimed at, relative to the mechanism's size; None if a fixed step steered the method."""
-        return self.asked.tolerance
+        return self.settings.tolerance
 
     @property
     def step(self) -> float | None:
         """The fixed step [s]; None if a tolerance steered the method."""
-        return self.asked.step
+        return self.settings.step
 
     @property
     def options(self) -> dict[str, float]:
         """Further parameters of the method."""
-        return self.asked.options
+        return self.settings.options
 
     @property
     def duration(self) -> float:
         """Time that was to be simulated [s]."""
-        return self.asked.duration
+        return self.settings.duration
 
     @property
     def at_crossing(self) -> str:
         """What was to be done where motions meet."""
-        return self.asked.at_crossing
+        return self.settings.at_crossing
 
     # what it cost
 
     @property
     def counters(self) -> dict[str, int]:
         """How many steps, rejected steps, factorisations and so on."""
-        return self.outcome.counters
+        return Counters(self.outcome.counters)
+
+    @property
+    def asked(self) -> RunSettings:
+        """The older name of `settings`."""
+        warn_renamed("result.asked", "settings")
+        return self.settings
 
     @property
     def timings(self) -> dict[str, float]:
@@ -350,10 +363,8 @@ class Result(Readout):
     @property
     def energy(self) -> Floats:
         """The older name of `energy_balance`."""
-        warnings.warn(
-            "result.energy is now called energy_balance; total_energy is kinetic plus potential energy",
-            DeprecationWarning,
-            stacklevel=2,
+        warn_renamed(
+            "result.energy", "energy_balance; total_energy is kinetic plus potential energy"
         )
         return self.energy_balance
 
@@ -380,7 +391,7 @@ class Result(Readout):
 
     @cached_property
     def _loads(self) -> BodyLoads:
-        return verdict.loads.make_body_loads(self.mechanism, self.joint_equations)
+        return verdict.applied_wrenches.make_body_loads(self.mechanism, self.joint_equations)
 
     @cached_property
     def _sketch(self) -> Sketch:
@@ -653,7 +664,7 @@ class Result(Readout):
         compare
             Other results, drawn with dashed lines.
         """
-        notebook = scene_package.notebook
+        notebook = scene_package.notebook_view
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
         sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
@@ -714,7 +725,7 @@ class Result(Readout):
         return {
             "mechanism": self.name,
             "method": self.method,
-            "tolerance" if self.step is None else "step": f"{self.asked.setting:g}",
+            "tolerance" if self.step is None else "step": f"{self.settings.setting:g}",
             "status": str(self.status),
             "message": self.message,
         }
@@ -732,7 +743,7 @@ class Result(Readout):
             *(("note", note) for note in self.notes),
         ]
         title = f"{self.name}, {self.duration:g} s"
-        return scene_package.notebook.make_card(title, rows, self.plot())
+        return scene_package.notebook_view.make_card(title, rows, self.plot())
 
 
 def save_result(

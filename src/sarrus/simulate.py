@@ -1,4 +1,4 @@
-"""The front door: a mechanism and a duration in, a result out. The heavy half is in solving.py."""
+"""The front door: a mechanism and a duration in, a result out. The heavy half is in run_single.py."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import assembly
 from .arrays import Floats
-from .asked import (
+from .mechanism import Mechanism, MechanismError, check_drive_times
+from .model.structure import check_for_run
+from .result import Result
+from .settings import (
     CONTINUE,
     DEFAULT_METHOD,
     MOST_STEPS,
-    Asked,
+    RunSettings,
     check_at_crossing,
     check_max_steps,
     check_metres,
@@ -21,10 +24,7 @@ from .asked import (
     check_tolerance,
     check_within,
 )
-from .mechanism import Mechanism, MechanismError, check_drive_times
-from .model.structure import check_for_run
-from .own_method import of_function
-from .result import Result
+from .user_methods import of_function
 
 if TYPE_CHECKING:
     from .verdict.branches import Branch
@@ -75,7 +75,7 @@ def simulate(
     # plain floats: a whole number of another type would compile the kernels again
     duration = check_seconds("duration", duration)
     times, every = check_outputs(duration, output_step, outputs)
-    asked = Asked(
+    settings = RunSettings(
         duration=duration,
         outputs=times,
         # what is neither a name nor a function is no method's name
@@ -96,13 +96,13 @@ def simulate(
     if follow is not None:
         start = assembly.branch_start.start_on_branch(mechanism, follow)
         mechanism = start.mechanism
-    known = check_for_run(mechanism, asked.assemble or mechanism.assemble)
+    known = check_for_run(mechanism, settings.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)
     # the compiler and SciPy load slowly: only a mechanism that can be simulated pays for them
     begin = time.perf_counter()
-    from .solving import solve
+    from .run_single import solve
 
-    result = solve(mechanism, asked, every, time.perf_counter() - begin, known)
+    result = solve(mechanism, settings, every, time.perf_counter() - begin, known)
     if start is not None:
         result.outcome.notes.append(start.sentence)
     return result

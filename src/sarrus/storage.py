@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from . import kernels
 from . import model as model_package
 from .arrays import Floats
-from .asked import MEMORY_SHARE, Asked, free_memory
 from .disk import write_file
-from .hdf5 import Branch, HDF5Error, Leaf, make_sealed, open_sealed, scan
+from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
 from .mechanism import Mechanism, MechanismError, files
 from .mechanism.files import to_data, to_text
+from .memory import MEMORY_SHARE, free_memory
+from .settings import RunSettings
 from .stored_types import check_fields, check_form, check_result, sizes_of
 from .thresholds import SAME_MODEL
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
-VERSION = 2
+VERSION = 3
 # arrays smaller than this are not worth compressing
 SMALL = 256
 # what a record computes when asked for: kept, since it may take functions that are not
@@ -129,13 +130,13 @@ def _room() -> float:
     return MEMORY_SHARE * free_memory()
 
 
-def _branch(node: Branch | Leaf) -> Branch:
-    if not isinstance(node, Branch):
+def _branch(node: GroupNode | Leaf) -> GroupNode:
+    if not isinstance(node, GroupNode):
         raise HDF5Error(f"'{node.node.name}' is no group")
     return node
 
 
-def _leaf(node: Branch | Leaf) -> Leaf:
+def _leaf(node: GroupNode | Leaf) -> Leaf:
     if not isinstance(node, Leaf):
         raise HDF5Error(f"'{node.node.name}' is no array")
     return node
@@ -149,11 +150,11 @@ def _name(leaf: Leaf) -> str:
 
 
 def _read_parts(
-    file: Branch, path: Path, names: Iterable[str]
+    file: GroupNode, path: Path, names: Iterable[str]
 ) -> tuple[Mechanism, Model, dict[str, Any]]:
     text = _leaf(file["mechanism"]).text()
-    mechanism = files.building.build_mechanism(
-        files.reading.read_document(text, str(path)), check=False
+    mechanism = files.mechanism_builder.build_mechanism(
+        files.model_reader.read_document(text, str(path)), check=False
     )
     for name, *points in _read(file["user_forces"], None, {}):
         mechanism.user_force(name, points, _not_kept(name, path))
@@ -209,8 +210,8 @@ def _parts(value: Any, model: Model) -> dict[str, Any] | None:
     if isinstance(value, type(model.form)):
         return {
             name: x
-            for name, x, usual in zip(value._fields, value, model.form, strict=True)
-            if not np.array_equal(x, usual)
+            for name, x, given in zip(value._fields, value, model.form, strict=True)
+            if not np.array_equal(x, given)
         }
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
@@ -221,7 +222,7 @@ def _parts(value: Any, model: Model) -> dict[str, Any] | None:
     return None
 
 
-def _read(node: Branch | Leaf, model: Any, sizes: dict[str, int]) -> Any:
+def _read(node: GroupNode | Leaf, model: Any, sizes: dict[str, int]) -> Any:
     """The value that `_write` wrote."""
     if isinstance(node, Leaf):
         return json.loads(node.text()) if node.node.attrs.get("json") else node.numbers()
@@ -242,23 +243,23 @@ def _read(node: Branch | Leaf, model: Any, sizes: dict[str, int]) -> Any:
 def _makers() -> dict[str, Callable[..., Any]]:
     """What a file may hold, by name."""
     from .methods import Motion, Outcome, Record, Status
-    from .methods.outcome import Law, Part, Taken
-    from .methods.watch import Piece, Stretch, Watch
+    from .methods.monitor import MonitoredSteps, Piece, Watch
+    from .methods.outcome import AccelerationRule, MotionPart, StepHistory
 
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)
 
     plain = (
-        Asked,
-        Law,
+        RunSettings,
+        AccelerationRule,
         Motion,
-        Part,
+        MotionPart,
         Piece,
-        kernels.layout.Pieces,
+        kernels.layout.StepPolynomials,
         Record,
-        kernels.record.Sampling,
-        Stretch,
-        Taken,
+        kernels.recording.Sampling,
+        MonitoredSteps,
+        StepHistory,
         Watch,
     )
     return {kind.__name__: kind for kind in plain} | {"Outcome": make_outcome}

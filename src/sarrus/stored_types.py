@@ -17,30 +17,33 @@ if TYPE_CHECKING:
     from .model import Model
 
 FIELDS: dict[str, dict[str, str]] = {
-    "Asked": {
+    "RunSettings": {
         **{"duration": "float", "outputs": "f m", "method": "text", "tolerance": "float?", "step": "float?"},
         **{"options": "{value}", "max_steps": "int", "at_crossing": "text", "misfit": "float?"},
         **{"assemble": "bool", "dense": "bool", "estimate_error": "bool"},
     },
-    "Law": {"form": "Form", "damping": "float", "stiffness": "float", "refinements": "int"},
+    "AccelerationRule": {"form": "Form", "damping": "float", "stiffness": "float", "refinements": "int"},
     "Record": {
         **{"model": "Model", "times": "f n", "q": "f n nq", "v": "f n nq", "angles": "f n torsions"},
-        **{"work": "f n", "own": "f n nq", "kept": "i n", "restored": "f n", "law": "Law?"},
+        **{"work": "f n", "own": "f n nq", "kept": "i n", "restored": "f n", "law": "AccelerationRule?"},
     },
-    "Part": {"pieces": "Pieces", "sampling": "Sampling", "usual": "f nc", "restored": "f steps"},
-    "Motion": {"model": "Model", "parts": "(Part)", "law": "Law?"},
-    "Taken": {"times": "f k", "orders": "i k", "pivots": "f k|0"},
+    "MotionPart": {
+        **{"pieces": "StepPolynomials", "sampling": "Sampling"},
+        **{"reference_pivots": "f nc", "restored": "f steps"},
+    },
+    "Motion": {"model": "Model", "parts": "(MotionPart)", "law": "AccelerationRule?"},
+    "StepHistory": {"times": "f k", "orders": "i k", "pivots": "f k|0"},
     "Outcome": {
         **{"status": "text", "message": "text", "record": "Record", "counters": "{int}"},
-        **{"timings": "{float}", "notes": "[text]", "steps": "Taken", "watch": "Watch?"},
+        **{"timings": "{float}", "notes": "[text]", "steps": "StepHistory", "watch": "Watch?"},
         **{"method": "text", "motion": "Motion?", "lost": "float", "error": "f n?"},
     },
-    "Pieces": {
+    "StepPolynomials": {
         "orders": "i k",
         "starts": "f k+1|k",
         "coefficients": "f k terms nq|2nq",
-        "sides": "f k sides|0 some",
-        "usual": "f k|0 nc|0",
+        "angle_and_work_series": "f k torsions+1|0 some",
+        "reference_pivots": "f k|0 nc|0",
     },
     "Sampling": {
         **{"projects": "bool", "own": "bool", "same": "float", "damping": "float"},
@@ -48,12 +51,12 @@ FIELDS: dict[str, dict[str, str]] = {
         "same_factor": "float",
     },
     "Piece": {"start": "float", "end": "float", "coefficients": "f terms nq"},
-    "Stretch": {
+    "MonitoredSteps": {
         **{"found": "f dips columns", "regular": "f nq", "starts": "f k", "ends": "f k", "orders": "i k"},
         **{"coefficients": "f k terms nq", "firsts": "i dips", "finals": "i dips", "before": "(Piece)"},
     },
     "Watch": {
-        **{"stretches": "(Stretch)", "start": "f nc", "usual": "f nc", "begin": "f 2 nq"},
+        **{"stretches": "(MonitoredSteps)", "start": "f nc", "reference_pivots": "f nc", "begin": "f 2 nq"},
         **{"later": "f nq", "parts": "i nq", "until": "float", "left": "float"},
     },
     "derived": {"a": "f n nq", "norms": "f n 3", "energies": "f 2 n", "drive_forces": "f n drives"},
@@ -79,7 +82,7 @@ def sizes_of(model: Model) -> dict[str, int]:
     nq, torsions = model.coordinates, len(model.loads.torsions.first)
     return {
         **{"nq": nq, "2nq": 2 * nq, "nc": len(model.form.phi0), "torsions": torsions},
-        **{"sides": torsions + 1, "drives": len(model.loads.drives.sines)},
+        "drives": len(model.loads.drives.sines),
     }
 
 
@@ -103,9 +106,9 @@ def check_fields(
 
 def check_result(parts: dict[str, Any], derived: dict[str, Any], sizes: dict[str, int]) -> None:
     """The same for a result: whether its outputs are those that were asked for."""
-    for name, kind in (("start", "Record"), ("asked", "Asked"), ("outcome", "Outcome")):
+    for name, kind in (("start", "Record"), ("settings", "RunSettings"), ("outcome", "Outcome")):
         _check_class(parts[name], kind, name)
-    outcome, wanted = parts["outcome"], len(parts["asked"].outputs)
+    outcome, wanted = parts["outcome"], len(parts["settings"].outputs)
     count = len(outcome.record)
     # a run that stops at a crossing has an output there
     most = wanted if outcome.status == "done" else wanted + 1
@@ -127,12 +130,22 @@ def check_form(parts: dict[str, Any], model: Model) -> None:
     check_fields(
         "Form", parts, sizes_of(model), {name: OF_FORMS[name] for name in parts if name in OF_FORMS}
     )
-    usual = model.form
-    if "K_M" in parts and not np.array_equal(parts["K_M"], usual.pos_q):
+    reference_pivots = model.form
+    if "K_M" in parts and not np.array_equal(parts["K_M"], reference_pivots.pos_q):
         raise ValueError("Form.K_M does not name the places of the coordinates")
-    if len(parts.get("K_M", usual.K_M)) != len(parts.get("K_M_val", usual.K_M_val)):
+    if len(parts.get("K_M", reference_pivots.K_M)) != len(
+        parts.get("K_M_val", reference_pivots.K_M_val)
+    ):
         raise ValueError("Form.K_M and Form.K_M_val differ in length")
-    if len({len(parts.get(name, getattr(usual, name))) for name in ("K_A", "K_A_1", "K_A_2")}) > 1:
+    if (
+        len(
+            {
+                len(parts.get(name, getattr(reference_pivots, name)))
+                for name in ("K_A", "K_A_1", "K_A_2")
+            }
+        )
+        > 1
+    ):
         raise ValueError("Form.K_A, K_A_1 and K_A_2 differ in length")
 
 
@@ -193,16 +206,18 @@ def _fits(size: int, words: str, known: dict[str, int]) -> bool:
 
 def _check_indices(kind: str, parts: dict[str, Any]) -> None:
     """What kernels and readers use to find other numbers must lead to some."""
-    if kind in ("Pieces", "Stretch"):
+    if kind in ("StepPolynomials", "MonitoredSteps"):
         _within(parts["orders"], 0, parts["coefficients"].shape[1] - 1, f"{kind}.orders")
-    if kind == "Pieces":
+    if kind == "StepPolynomials":
         starts = parts["starts"]
         if not len(starts) or not np.isfinite(starts).all() or (np.diff(starts) < 0).any():
-            raise ValueError("Pieces.starts does not increase")
-        usual = parts.get("usual", np.zeros((0, 0)))
-        if len(parts["orders"]) > len(usual) and usual.shape[1]:
-            raise ValueError(f"Pieces.usual has no rows for {len(parts['orders'])} steps")
-    elif kind == "Stretch":
+            raise ValueError("StepPolynomials.starts does not increase")
+        reference_pivots = parts.get("reference_pivots", np.zeros((0, 0)))
+        if len(parts["orders"]) > len(reference_pivots) and reference_pivots.shape[1]:
+            raise ValueError(
+                f"StepPolynomials.reference_pivots has no rows for {len(parts['orders'])} steps"
+            )
+    elif kind == "MonitoredSteps":
         _within(parts["firsts"], 0, len(parts["starts"]), "Stretch.firsts")
         _within(parts["finals"], 0, len(parts["starts"]), "Stretch.finals")
     elif kind == "Watch":
@@ -211,12 +226,12 @@ def _check_indices(kind: str, parts: dict[str, Any]) -> None:
         _within(parts["kept"], 0, 2, "Record.kept")
         if not np.isfinite(parts["times"]).all():
             raise ValueError("Record.times is not finite")
-    elif kind == "Part":
+    elif kind == "MotionPart":
         pieces, steps = parts["pieces"], len(parts["restored"])
         # a last piece without length may hold the end itself
         if len(pieces.starts) != steps + 1 or len(pieces.orders) not in (steps, steps + 1):
             raise ValueError(f"Part.pieces are {len(pieces.orders)} of {steps} steps")
-    elif kind in ("Sampling", "Law"):
+    elif kind in ("Sampling", "AccelerationRule"):
         name = "corrections" if kind == "Sampling" else "refinements"
         _within(np.array(parts.get(name, 0)), -1, MOST_REPEATS, f"{kind}.{name}")
 

@@ -173,9 +173,9 @@ SAME_OUTPUT = 1e-7
 # the tolerance, of the energy exchanged: a larger drift is noted. Runs of all problems at 1e-4 to 1e-12 stay below
 # 57, most below 5
 DRIFT_NOTED = 100.0
-# the same: far beyond it the run has lost its motion, whatever its steps say. Beside a singular position rounding
-# may change the energy by 1e4 of them in one step at the default tolerance (NOISE in kernels/rules.py); a right
-# run from where motions meet was measured at 1.1e4
+# the same: far beyond it the run has left its motion. Near a singular configuration rounding
+# may change the energy by 1e4 of them in one step at the default tolerance (NOISE in kernels/step_control.py);
+# a correct run that starts where branches meet was measured at 1.1e4
 DRIFT_FAR = 5e4
 # the energy exchanged: and never more, however loose the tolerance
 DRIFT_MOST = 0.1

@@ -65,7 +65,7 @@ def test_rows_have_the_bits_of_simulate(kind, tolerance):
     m, vary, duration = kind(np.random.default_rng(7))
     ensemble = sarrus.Ensemble(m, vary)
     runs = ensemble.simulate(duration, tolerance=tolerance)
-    rows = np.flatnonzero(~runs.parked)
+    rows = np.flatnonzero(~runs.fallback)
     assert len(rows) >= RUNS // 2
     for i in rows[::3].tolist():
         one = sarrus.simulate(ensemble.mechanism(i), duration, tolerance=tolerance)

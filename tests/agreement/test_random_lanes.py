@@ -63,7 +63,7 @@ def test_many_are_one_by_one(seeds):
         ensemble = make_ensemble(seed)
         names = [b.name for b in ensemble.base.bodies]
         runs = ensemble.simulate(DURATION, outputs=TIMES, points=names)
-        fast += int(np.sum(~runs.parked))
+        fast += int(np.sum(~runs.fallback))
         for i in (0, 7):
             try:
                 one = sarrus.simulate(ensemble.mechanism(i), DURATION, outputs=TIMES)

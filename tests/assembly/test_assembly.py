@@ -22,7 +22,7 @@ from sarrus import (
     problems,
     simulate,
 )
-from sarrus.kinematics.pose import turn_vectors
+from sarrus.kinematics.configuration import turn_vectors
 from sarrus.mechanism import find_gaps
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.joint_frames import turns_between

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from result_files import exact_columns
 from sarrus import problems
 from sarrus.bench import ResultFileError, judge_columns, read_result_file
-from sarrus.bench.heads import read_head
+from sarrus.bench.column_headers import read_head
 from sarrus.cli import app
 
 runner = CliRunner()

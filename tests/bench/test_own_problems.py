@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.bench import judge, own_problem
-from sarrus.bench.own_methods import _four_bar as four_bar
+from sarrus.bench import judge, user_problem
+from sarrus.bench.method_check import _four_bar as four_bar
 from sarrus.problems import load_packed
 
 SECONDS, EVERY = 0.5, 0.01
@@ -17,7 +17,7 @@ SECONDS, EVERY = 0.5, 0.01
 
 def make(**given):
     """The four-bar as a problem."""
-    return own_problem.make_own_problem(
+    return user_problem.make_own_problem(
         four_bar(), "My four-bar", duration=SECONDS, output_step=EVERY, **given
     )
 
@@ -36,12 +36,12 @@ def test_a_converged_reference():
 
 def test_a_reference_that_does_not_converge_is_told(monkeypatch):
     """With two rough methods the sentence says how far they are apart, and the limit is no finer."""
-    monkeypatch.setattr(own_problem, "OTHERS", (("multipliers-dop853", 1e-4),))
+    monkeypatch.setattr(user_problem, "OTHERS", (("multipliers-dop853", 1e-4),))
     own, notes = make(point="B")
     assert any("NOT converged" in n for n in notes)
     apart = float(next(n for n in notes if "NOT" in n).split("agree to ")[1].split()[0])
     assert own.numbers["limits"]["end_error"] >= 5.0 * apart
-    monkeypatch.setattr(own_problem, "OTHERS", ())
+    monkeypatch.setattr(user_problem, "OTHERS", ())
     _, notes = make(point="B")
     assert any("series alone, no second method" in n for n in notes)
 
@@ -53,7 +53,7 @@ def test_a_file_as_reference(tmp_path):
     exact = problem.reference(times)
     path = tmp_path / "exact.txt"
     np.savetxt(path, np.column_stack([times, exact[:, :2]]), "%.16e", header="t x y")
-    own, notes = own_problem.make_own_problem(
+    own, notes = user_problem.make_own_problem(
         problem.mechanism(), "swing", duration=1.0, output_step=0.02, point="P1", reference=path
     )
     assert any("our own series is at most" in n for n in notes)
@@ -86,9 +86,9 @@ def test_packed_and_read_back(tmp_path):
 def test_an_installed_package_brings_a_problem_and_a_method(tmp_path):
     """Entry points of a package, found by a fresh interpreter: `problems.get` and `method="..."`."""
     own, _ = make(point="B")
-    module = own_problem.pack_problem(own, tmp_path / "package")
+    module = user_problem.pack_problem(own, tmp_path / "package")
     with pytest.raises(ValueError, match="holds a package already"):
-        own_problem.pack_problem(own, tmp_path / "package")
+        user_problem.pack_problem(own, tmp_path / "package")
     site = tmp_path / "package" / "src"
     # what an installer writes
     info = site / f"{module}-1.0.0.dist-info"

@@ -10,8 +10,8 @@ from sarrus import problems
 from sarrus.bench import suite
 from sarrus.bench.suite import make_cells, parse_ladder, run_cells
 from sarrus.outputs import ForeignFileError
-from sarrus.runs.benchmark import winners
-from sarrus.runs.record import Cell as CellRecord
+from sarrus.runs.benchmark_records import winners
+from sarrus.runs.run_records import CellRecord as CellRecord
 
 # together they take several seconds
 pytestmark = pytest.mark.slow

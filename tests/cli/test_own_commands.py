@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from sarrus.bench.own_methods import _four_bar as four_bar
-from sarrus.bench.own_methods import _measure_order
+from sarrus.bench.method_check import _four_bar as four_bar
+from sarrus.bench.method_check import _measure_order
 from sarrus.cli import app
 from sarrus.methods import get_method
 from sarrus.outputs import LIST

@@ -14,7 +14,7 @@ ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 # values and things that stand for themselves: how they are made is told elsewhere
 PLAIN = (
     *("Assembly", "Audit", "AuditCheck", "Design", "Equilibrium", "Mode", "Modes", "Result"),
-    "Runs",
+    "EnsembleResult",
 )
 
 

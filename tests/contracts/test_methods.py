@@ -8,7 +8,7 @@ from sarrus.assembly import solve_start_velocity
 from sarrus.methods import METHODS, Run, Status
 from sarrus.model import make_model
 
-COUNTERS = {"steps", "rejected", "factorisations", "coefficients", "loosened"}
+COUNTERS = {"steps", "rejected", "factorisations", "coefficients", "relaxed_steps"}
 TIMINGS = {"solve_cpu", "solve_wall", "record_cpu"}
 # 0.3 s is before the four-bar is flat; a step that does not divide the outputs
 MECHANISMS = {

@@ -10,25 +10,25 @@ PACKAGE = Path(sarrus.__file__).parent
 # what a new force needs: described, in files, its law and series, the sums over all kinds, its forms, its wrench
 NEEDED = {
     "mechanism/forces.py",
-    "mechanism/files/schema.py",
+    "mechanism/files/model_schema.py",
     "kernels/elements/spring.py",
-    "kernels/loads.py",
-    "model/loads.py",
-    "verdict/loads.py",
+    "kernels/applied_forces.py",
+    "model/force_forms.py",
+    "verdict/applied_wrenches.py",
 }
 # what else springs have, with the reason
 MORE = {
     "mechanism/__init__.py": "public names",
     "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
-    "kinematics/pose.py": "springs hold bodies, their arms count in the mechanism's length",
+    "kinematics/configuration.py": "springs hold bodies, their arms count in the mechanism's length",
     "model/readings.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
-    "cli/engines.py": "what engines can do",
+    "cli/engine_commands.py": "what engines can do",
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",
     "workbench/edit.py": "drawn by hand",
     "studies/changes.py": "ends move with a rod that grows",
-    "specification/writing.py": "no part of the library's files",
+    "specification/spec_writer.py": "no part of the library's files",
 }
 
 

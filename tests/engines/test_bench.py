@@ -6,11 +6,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sarrus import problems
-from sarrus.bench.engines import CHANGES, EngineCell, EngineProcess, run_engine_cells
+from sarrus.bench.engine_suite import CHANGES, EngineCell, EngineProcess, run_engine_cells
 from sarrus.cli import app
 from sarrus.engines import ENGINES
 from sarrus.report.engines_page import make_engine_report, standings
-from sarrus.runs.benchmark import classes
+from sarrus.runs.benchmark_records import classes
 
 
 class Scripted(EngineProcess):
@@ -32,7 +32,7 @@ def test_a_process_that_dies_is_told_with_its_signal():
 
 
 def test_a_process_that_hangs_is_ended(monkeypatch):
-    monkeypatch.setattr("sarrus.bench.engines.FIRST_RUN", 0.0)
+    monkeypatch.setattr("sarrus.bench.engine_suite.FIRST_RUN", 0.0)
     with Scripted("import time; time.sleep(3600)") as process:
         assert "hangs: no answer within" in process.ask({}, 0.2)["crashed"]
 
@@ -169,9 +169,9 @@ def test_an_installed_package_brings_an_engine(tmp_path):
 def test_a_problem_of_ones_own_reaches_the_process(tmp_path):
     """A model file that has no name anywhere is a problem for engines as well: it travels as a folder."""
     from sarrus.bench.engine_process import answer
-    from sarrus.bench.engines import EngineCell
-    from sarrus.bench.own_methods import _four_bar
-    from sarrus.bench.own_problem import make_own_problem
+    from sarrus.bench.engine_suite import EngineCell
+    from sarrus.bench.method_check import _four_bar
+    from sarrus.bench.user_problem import make_own_problem
 
     if not ENGINES["mujoco"].installed:
         pytest.skip(f"MuJoCo is not installed; {ENGINES['mujoco'].install}")

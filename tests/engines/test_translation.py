@@ -7,7 +7,7 @@ from engines.machines import LOOPS, OPEN, double_pendulum, four_bar
 from sarrus import Mechanism, MechanismError, Polynomial, simulate
 from sarrus.engines.running import fit_coordinates
 from sarrus.engines.tree import CUTS, GROUND, Poses, make_tree
-from sarrus.kinematics.pose import in_space, read_rows, read_spins, read_turns
+from sarrus.kinematics.configuration import in_space, read_rows, read_spins, read_turns
 
 
 def chain_of_everything():

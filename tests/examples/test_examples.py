@@ -9,8 +9,8 @@ import pytest
 from sarrus import load, simulate
 from sarrus.mechanism import to_data
 from sarrus.mechanism.files import to_text
-from sarrus.mechanism.files.building import build_mechanism
-from sarrus.mechanism.files.reading import read_document
+from sarrus.mechanism.files.mechanism_builder import build_mechanism
+from sarrus.mechanism.files.model_reader import read_document
 from sarrus.problems.references.n_four_bar import four_bar_reference
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.mechanism.files.reading import read_document
-from sarrus.studies.reading import load_study, read_study
+from sarrus.mechanism.files.model_reader import read_document
 from sarrus.studies.runs import run_one
 from sarrus.studies.sampling import count_runs, draw_samples
+from sarrus.studies.study_reader import load_study, read_study
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -18,7 +18,7 @@ from cpu_time import least
 from format_files import block, mjcf
 from sarrus import foreign, problems
 from sarrus.bench.result_file import ResultFileError, read_result_file
-from sarrus.foreign import ForeignError, Limits, ask
+from sarrus.foreign import ForeignError, ProcessLimits, ask
 from sarrus.formats import read
 from sarrus.formats.parts import FormatError
 
@@ -51,7 +51,7 @@ def test_children_import_nothing_of_this_package():
 @pytest.mark.slow
 def test_cpu_time_is_limited(bomb, monkeypatch):
     """A file that would take minutes is refused by its name, the limit and what to do."""
-    monkeypatch.setattr(foreign, "Limits", partial(Limits, cpu=1.0))
+    monkeypatch.setattr(foreign, "Limits", partial(ProcessLimits, cpu=1.0))
     with pytest.raises(FormatError, match=r"^model\.xml: .*more than 1 s of CPU time; make"):
         read(bomb)
 
@@ -59,7 +59,7 @@ def test_cpu_time_is_limited(bomb, monkeypatch):
 def test_time_on_the_clock_is_limited(bomb):
     """A child that waits takes no CPU time, and is ended all the same."""
     with pytest.raises(ForeignError, match=r"more than 0\.01 s"):
-        ask("mjcf", {"path": str(bomb), "keyframe": None}, Limits(wall=0.01))
+        ask("mjcf", {"path": str(bomb), "keyframe": None}, ProcessLimits(wall=0.01))
 
 
 @pytest.mark.slow
@@ -76,9 +76,9 @@ def test_memory_is_limited(tmp_path):
     assert path.stat().st_size < 500_000
     question = {"path": str(path), "most_rows": most}
     with pytest.raises(ForeignError, match=r"more than 0\.4 GB of memory"):
-        ask("parquet", question, Limits(memory=400_000_000))
+        ask("parquet", question, ProcessLimits(memory=400_000_000))
     with pytest.raises(ForeignError, match=r"more than 0\.4 GB of memory"):
-        ask("parquet", {"tried": [str(path)]}, Limits(memory=400_000_000))
+        ask("parquet", {"tried": [str(path)]}, ProcessLimits(memory=400_000_000))
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_too_many_rows_are_not_read(tmp_path):
 def test_a_crash_is_a_sentence(bomb):
     """A child without memory to load anything dies; how is said."""
     with pytest.raises(ForeignError, match=r"its reader crashed|of memory"):
-        ask("mjcf", {"path": str(bomb), "keyframe": None}, Limits(memory=1 << 20))
+        ask("mjcf", {"path": str(bomb), "keyframe": None}, ProcessLimits(memory=1 << 20))
 
 
 def busy_children(pid):

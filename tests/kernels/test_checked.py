@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from sarrus.kernels.arguments import find_layout, kind_of_argument, pack
-from sarrus.kernels.compiler import COMPILES, LETTERS, block, kernel, make_caller
+from sarrus.kernels.compiler import COMPILES, LETTERS, kernel, make_caller, noinline
 from sarrus.kernels.language.checks import BoundsError
-from sarrus.kernels.language.kinds import Rank
+from sarrus.kernels.language.kinds import ArrayType
 from sarrus.kernels.language.module import Module
 from sarrus.kernels.simd import WIDTH, in_lanes, lanes_from
 
@@ -72,7 +72,7 @@ def called(grid, i, j):
     return grid[i, j], 1
 
 
-@block
+@noinline
 def called_by_name(pair, i, j):
     """One that is not inlined, in a loop that would not end."""
     while True:
@@ -98,17 +98,17 @@ def make_grid(columns=COLUMNS):
 
 def make_checked(function, args, known=False):
     """A caller of a function with checks; known: what is known of sizes is written out."""
-    from sarrus.kernels.native import Engine, compile_kernel
+    from sarrus.kernels.native import NativeCode, compile_kernel
 
     symbol = f"checked{next(NAMES)}"
     kinds = [kind_of_argument(x) for x in args]
     if known:
         sizes = tuple(map(str, args[0].shape))
-        kinds[0] = Rank(kinds[0].kind, kinds[0].axes, "grid", sizes)
+        kinds[0] = ArrayType(kinds[0].kind, kinds[0].axes, "grid", sizes)
     text, results = Module(unrolls=known, checked=True).entry(
         symbol, function, kinds, find_layout()
     )
-    engine = Engine()
+    engine = NativeCode()
     address = engine.load(compile_kernel(text), symbol)
     caller = make_caller("".join(LETTERS[kind] for kind in results), address, engine)
     return lambda *args: caller(pack(args)[1])

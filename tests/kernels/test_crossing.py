@@ -6,7 +6,7 @@ import pytest
 from builders import bricard, n_four_bar
 from sarrus import Mechanism
 from sarrus.kernels import crossing as kernels
-from sarrus.kernels.layout import Pieces
+from sarrus.kernels.layout import StepPolynomials
 from sarrus.kinematics.constraints import Constraints
 from sarrus.model import make_model
 
@@ -22,7 +22,7 @@ def prepare(model, rows):
 def look(model, qc, h):
     """What the kernel says of one step, and the places in it."""
     structure, disc = prepare(model, len(qc))
-    pieces = Pieces(
+    pieces = StepPolynomials(
         np.array([0.0, h]), np.array([len(qc) - 1]), qc[None].copy(), np.zeros((1, 0, 1))
     )
     seen, found = np.zeros((1, kernels.SEEN)), np.zeros((64, kernels.PLACE))

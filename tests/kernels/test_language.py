@@ -13,8 +13,8 @@ import pytest
 import sarrus
 from builders import bricard, n_four_bar
 from random_mechanisms import random_mechanism
-from sarrus.kernels import record
-from sarrus.kernels.compiler import COMPILES, block, entry, exact, kernel
+from sarrus.kernels import recording
+from sarrus.kernels.compiler import COMPILES, entry, exact, kernel, noinline
 from sarrus.kernels.language.kinds import TranslationError
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="needs the compiler")
@@ -56,7 +56,7 @@ def sum_row(row):
     return s
 
 
-@block
+@noinline
 def both(a, b):
     """Two results, and a way out."""
     if a > b:
@@ -238,7 +238,7 @@ def test_outputs_side_by_side_are_those_of_one_by_one(name, monkeypatch):
         asked = {"outputs": outputs, "tolerance": tolerance}
         together = sarrus.simulate(SAMPLED[name](), 3.0, **asked)
         with monkeypatch.context() as patch:
-            patch.setattr(record, "make_side", lambda *_: None)
+            patch.setattr(recording, "make_side", lambda *_: None)
             alone = sarrus.simulate(SAMPLED[name](), 3.0, **asked)
         for a, b in zip(together.record.outputs, alone.record.outputs, strict=True):
             np.testing.assert_array_equal(a, b)

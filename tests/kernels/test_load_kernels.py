@@ -7,10 +7,10 @@ from scipy import sparse
 from builders import rotation
 from dense_series import dense_rows
 from sarrus import Mechanism, Polynomial, Sine, SmoothStep
-from sarrus.kernels import loads as kernels
+from sarrus.kernels import applied_forces as kernels
+from sarrus.kernels.applied_forces import make_loads
 from sarrus.kernels.compiler import entry
 from sarrus.kernels.elements.drive import eval_drives
-from sarrus.kernels.loads import make_loads
 from sarrus.mechanism.motion import make_pieces
 from sarrus.model import make_model
 

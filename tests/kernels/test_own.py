@@ -8,9 +8,9 @@ import pytest
 import sarrus
 from builders import bricard, n_four_bar, pendulum
 from random_mechanisms import random_mechanism
-from sarrus.kernels import own, series
+from sarrus.kernels import series_step, specialise
 from sarrus.kernels.compiler import COMPILES, STORE, WRONG, entry
-from sarrus.kernels.language.kinds import FLOAT, INT, Rank, Record
+from sarrus.kernels.language.kinds import FLOAT, INT, ArrayType, TupleType
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="needs the compiler")
 
@@ -70,11 +70,11 @@ def tangle(tables, x, y, out):
 def known(tables):
     """The type of tables with their structure."""
     ranks = [
-        Rank(INT, 1, f"Tables.{name}", (str(len(x)),), tuple(x.tolist()))
+        ArrayType(INT, 1, f"Tables.{name}", (str(len(x)),), tuple(x.tolist()))
         for name, x in zip(("start", "column"), tables[:2], strict=True)
     ]
-    ranks.append(Rank(FLOAT, 1, "Tables.values", (str(len(tables.values)),)))
-    return Record.of(Tables._fields, tuple(ranks))
+    ranks.append(ArrayType(FLOAT, 1, "Tables.values", (str(len(tables.values)),)))
+    return TupleType.of(Tables._fields, tuple(ranks))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -89,14 +89,14 @@ def test_what_is_known_is_what_it_would_be(seed):
     made = entry(tangle)
     kinds = (
         known(tables),
-        Rank(FLOAT, 1, "x", ("6",)),
-        Rank(FLOAT, 1),
-        Rank(FLOAT, 1, "out", ("5",)),
+        ArrayType(FLOAT, 1, "x", ("6",)),
+        ArrayType(FLOAT, 1),
+        ArrayType(FLOAT, 1, "out", ("5",)),
     )
-    code = own.make_code(made, kinds)
+    code = specialise.make_code(made, kinds)
     outs = [np.zeros(5) for _ in range(3)]
     results = [
-        code(own.pack((tables, x, y, outs[0]))[1]),
+        code(specialise.pack((tables, x, y, outs[0]))[1]),
         made(tables, x, y, outs[1]),
         tangle(tables, x, y, outs[2]),
     ]
@@ -106,23 +106,23 @@ def test_what_is_known_is_what_it_would_be(seed):
     np.testing.assert_allclose(results[0], results[2], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(outs[0], outs[2], rtol=1e-12, atol=1e-12)
     # arrays of other sizes than it was made for
-    assert code(own.pack((tables, x[:5].copy(), y, outs[0]))[1]) is WRONG
+    assert code(specialise.pack((tables, x[:5].copy(), y, outs[0]))[1]) is WRONG
     # kept on the disk
     if STORE.folder is not None:
-        assert own.make_code(made, kinds, compiles=False) is not None
+        assert specialise.make_code(made, kinds, compiles=False) is not None
 
 
 def simulate_both(mechanism, monkeypatch, seconds, **asked):
     """Results by general code, and by own code that was made at once."""
     with monkeypatch.context() as patch:
-        patch.setattr(own.Codes, "is_large", True)
+        patch.setattr(specialise.Codes, "is_large", True)
         general = sarrus.simulate(mechanism, seconds, **asked)
     # the first run by generic code may compile it, and does not count
     for _ in range(2):
         with monkeypatch.context() as patch:
-            patch.setattr(own, "SHARE", 0.0)
+            patch.setattr(specialise, "SHARE", 0.0)
             sarrus.simulate(mechanism, seconds, **asked)
-            own.wait()
+            specialise.wait()
     codes = sarrus.model.make_model(mechanism).structure.codes.codes
     return general, sarrus.simulate(mechanism, seconds, **asked), codes
 
@@ -171,12 +171,12 @@ def test_own_code_takes_over(monkeypatch):
     assert {kernel.__name__ for kernel, _ in codes} == {"advance", "sample"}
     assert_same(general, by_own)
     calls = []
-    advance = series.advance.py_func
-    monkeypatch.setattr(series.advance, "_made", {})
-    monkeypatch.setattr(series.advance, "_make", lambda kinds: calls.append(kinds))
+    advance = series_step.advance.py_func
+    monkeypatch.setattr(series_step.advance, "_made", {})
+    monkeypatch.setattr(series_step.advance, "_make", lambda kinds: calls.append(kinds))
     sarrus.simulate(pendulum(angle=0.3, mass=2.0), 1.0)
     assert not calls
-    assert advance is series.advance.py_func
+    assert advance is series_step.advance.py_func
 
 
 def weigh(form, x):
@@ -190,16 +190,16 @@ def weigh(form, x):
 def test_compiling_is_no_run(monkeypatch):
     """What the general code takes to be compiled, at its first call, is no reason for more."""
     counted = []
-    monkeypatch.setattr(own.Codes, "spend", lambda *given: counted.append(given))
+    monkeypatch.setattr(specialise.Codes, "spend", lambda *given: counted.append(given))
     model = sarrus.model.make_model(pendulum())
     made, x = entry(weigh), np.ones(model.coordinates)
-    first = own.run(model.structure, made, model.form, x)
+    first = specialise.run(model.structure, made, model.form, x)
     assert not counted
-    assert own.run(model.structure, made, model.form, x) == first
+    assert specialise.run(model.structure, made, model.form, x) == first
     assert len(counted) == 1
 
 
 def test_large_structures_stay_general():
     """They would take long to compile, and leave the cache."""
     model = sarrus.model.make_model(n_four_bar(200))
-    assert own.codes_of(model.structure, model.form).is_large
+    assert specialise.codes_of(model.structure, model.form).is_large

@@ -19,7 +19,7 @@ from dense_series import (
 )
 from random_mechanisms import random_mechanism
 from sarrus import problems
-from sarrus.kernels import coefficients, forms, polynomials, series, solve
+from sarrus.kernels import coefficients, forms, polynomials, series_step, solve
 from sarrus.kernels.compiler import entry
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.simd import rows_of_lanes
@@ -402,32 +402,36 @@ class Pivots(NamedTuple):
 
 
 @entry
-def learn_pivots(form, L, usual):
+def learn_pivots(form, L, reference_pivots):
     """The kernel, compiled."""
-    solve.learn_pivots(form, L, usual)
+    solve.learn_pivots(form, L, reference_pivots)
 
 
-def learn_one_by_one(pivots, usual):
+def learn_one_by_one(pivots, reference_pivots):
     """Every equation that rises above the permanent looks at all others for the one that fell most.
 
     No more of them than have fallen. What others lost together by less may be what it rose by: then it stays
     redundant.
     """
-    bound = np.maximum(SINGULAR_LANDING * usual, PERMANENT_PIVOT)
-    left = np.sum((usual > PERMANENT_PIVOT) & (pivots < bound))
-    lowered = (usual > PERMANENT_PIVOT) & (pivots < LOWERED_PIVOT * usual)
-    lost = np.prod(pivots[lowered] / usual[lowered])
+    bound = np.maximum(SINGULAR_LANDING * reference_pivots, PERMANENT_PIVOT)
+    left = np.sum((reference_pivots > PERMANENT_PIVOT) & (pivots < bound))
+    lowered = (reference_pivots > PERMANENT_PIVOT) & (pivots < LOWERED_PIVOT * reference_pivots)
+    lost = np.prod(pivots[lowered] / reference_pivots[lowered])
     for k, pivot in enumerate(pivots):
-        regular = usual[k] > PERMANENT_PIVOT
+        regular = reference_pivots[k] > PERMANENT_PIVOT
         if not regular and pivot > PERMANENT_PIVOT and left > 0:
-            low = np.maximum(SINGULAR_LANDING * usual, PERMANENT_PIVOT)
-            fallen = np.flatnonzero((usual > PERMANENT_PIVOT) & (pivots < low) & (pivots < usual))
+            low = np.maximum(SINGULAR_LANDING * reference_pivots, PERMANENT_PIVOT)
+            fallen = np.flatnonzero(
+                (reference_pivots > PERMANENT_PIVOT) & (pivots < low) & (pivots < reference_pivots)
+            )
             if len(fallen):
-                usual[fallen[np.argmin(pivots[fallen] / usual[fallen])]] *= -1.0
+                reference_pivots[
+                    fallen[np.argmin(pivots[fallen] / reference_pivots[fallen])]
+                ] *= -1.0
                 left -= 1
                 regular = True
         if regular or pivot * lost > PERMANENT_PIVOT:
-            usual[k] = min(max(abs(usual[k]), pivot), 1.0)
+            reference_pivots[k] = min(max(abs(reference_pivots[k]), pivot), 1.0)
 
 
 def test_pivots_are_learnt_as_one_by_one():
@@ -438,14 +442,14 @@ def test_pivots_are_learnt_as_one_by_one():
         n = int(rng.integers(1, 9))
         # far below what is permanent, beside it, between, and large
         sizes = np.array([0.0, 1e-12, 1e-9, 0.9e-6, 1.1e-6, 1e-5, 1e-3, 0.5, 1.0])
-        pivots, usual = rng.choice(sizes[1:], n), rng.choice([*sizes, -1e-3, -0.5], n)
+        pivots, reference_pivots = rng.choice(sizes[1:], n), rng.choice([*sizes, -1e-3, -0.5], n)
         form = Pivots(np.arange(n), np.full(n, EPS))
-        expected, found = usual.copy(), usual.copy()
+        expected, found = reference_pivots.copy(), reference_pivots.copy()
         learn_one_by_one(pivots, expected)
         learn_pivots(form, -1.0 / pivots, found)
         # a pivot goes through its inverse
         np.testing.assert_allclose(found, expected, rtol=1e-15)
-        changed += bool((expected < usual).any())
+        changed += bool((expected < reference_pivots).any())
     assert changed > 30
 
 
@@ -455,10 +459,12 @@ def test_reaches_are_those_of_place_or_velocity():
     ws = SimpleNamespace(log_size=rng.uniform(-60.0, 20.0, 32), reach=np.zeros(32))
     m = np.arange(2, 31)
     for log_speed in (-np.inf, -40.0, -20.0, -3.0, 0.5, 4.0, np.inf):
-        plain(series.eval_reaches)(ws, 2, 30, -28.0, log_speed)
+        plain(series_step.eval_step_limits)(ws, 2, 30, -28.0, log_speed)
         left = -28.0 - ws.log_size[2:31]
         swift = (left + log_speed) / (m - 1.0)
-        swift = np.where(swift + log_speed < series.LOG_STILL, (left + series.LOG_STILL) / m, swift)
+        swift = np.where(
+            swift + log_speed < series_step.LOG_STILL, (left + series_step.LOG_STILL) / m, swift
+        )
         expected = np.where(left >= -m * log_speed, left / m, swift)
         np.testing.assert_allclose(ws.reach[2:31], expected, rtol=1e-13)
 
@@ -486,9 +492,11 @@ def test_choose_step_of_a_geometric_series(radius):
     ws = SimpleNamespace(log_size=log_size, reach=np.zeros(32))
 
     def choose(log_speed):
-        plain(series.eval_reaches)(ws, 2, known, np.log(tolerance), log_speed)
-        order, log_step = plain(series.choose_step)(ws, 3, known, log_cost)
-        return plain(series.raise_order)(ws, order, known, log_step, np.log(tolerance)), log_step
+        plain(series_step.eval_step_limits)(ws, 2, known, np.log(tolerance), log_speed)
+        order, log_step = plain(series_step.choose_step)(ws, 3, known, log_cost)
+        return plain(series_step.raise_order)(
+            ws, order, known, log_step, np.log(tolerance)
+        ), log_step
 
     order, log_step = choose(np.inf)
     assert 3 <= order <= known

@@ -7,11 +7,11 @@ import pytest
 
 from builders import n_four_bar
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels import series, wide
+from sarrus.kernels import double_double, series_step
 from sarrus.kernels.compiler import COMPILES, entry
+from sarrus.kernels.double_double import alike, is_wide, rounded
 from sarrus.kernels.language.kinds import TranslationError
 from sarrus.kernels.layout import make_wide_workspace
-from sarrus.kernels.wide import alike, is_wide, rounded
 from sarrus.model import make_model
 from series_coefficients import point_series
 
@@ -127,9 +127,9 @@ def test_in_python_they_have_the_same_bits():
     operate(x, y, out)
     for i in range(50):
         a, b = (x[i].real, x[i].imag), (y[i].real, y[i].imag)
-        assert complex(*wide.add(*a, *b)) == out[0, i]
-        assert complex(*wide.multiply(*a, *b)) == out[2, i]
-        assert complex(*wide.divide(*a, *b)) == out[3, i]
+        assert complex(*double_double.add(*a, *b)) == out[0, i]
+        assert complex(*double_double.multiply(*a, *b)) == out[2, i]
+        assert complex(*double_double.divide(*a, *b)) == out[3, i]
 
 
 def test_what_has_no_wide_form_is_refused():
@@ -154,15 +154,15 @@ def test_coefficients_meet_the_constraints_with_all_digits():
     model = make_model(m)
     form, nq = model.form, model.coordinates
     v, _ = solve_start_velocity(model, m)
-    state = wide.widen(np.array([np.zeros(nq), v]))
-    qc = wide.widen(np.zeros((order + 1, nq)))
+    state = double_double.widen(np.array([np.zeros(nq), v]))
+    qc = double_double.widen(np.zeros((order + 1, nq)))
     ws = make_wide_workspace(form, order, np.zeros(len(form.phi0)))
-    known = series.expand(form, ws, None, 0.0, -50.0 * np.arange(order + 1.0), state, qc)
+    known = series_step.expand(form, ws, None, 0.0, -50.0 * np.arange(order + 1.0), state, qc)
     assert known == order
     rows = model.point_rows("B0").toarray()
     doubles = point_series(m, "B0", order)
     # doubles are right to rounding, times what coefficients grow by
-    assert np.allclose((wide.narrow(qc) @ rows.T)[2:], doubles[2:], rtol=1e-12, atol=1e-13)
+    assert np.allclose((double_double.narrow(qc) @ rows.T)[2:], doubles[2:], rtol=1e-12, atol=1e-13)
     q = [exact(row) for row in qc]
     for k in range(2, order + 1):
         phi = [Fraction(0)] * len(form.phi0)

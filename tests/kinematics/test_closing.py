@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sarrus.kinematics.closing import lower_gaps, project_out, solve_damped
+from sarrus.kinematics.gap_closing import lower_gaps, project_out, solve_damped
 
 
 def close(start, gaps, rates, **more):

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
-from sarrus.kinematics.pose import (
+from sarrus.kinematics.configuration import (
     LINK,
     BodyRows,
     Pose,

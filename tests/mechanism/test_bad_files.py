@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from sarrus.mechanism import JointKind, MechanismError, ModelFileError, from_data, load, to_data
-from sarrus.mechanism.files import reading
+from sarrus.mechanism.files import model_reader
 
 CORPUS = sorted((Path(__file__).parent / "bad_files").glob("*.yaml"))
 GOOD = """sarrus: 1
@@ -66,7 +66,7 @@ def test_messages_say_what_to_do(path):
 
 def test_plain_parser_gives_the_same_messages(monkeypatch):
     """Without the compiled parser the same files are refused, for the same reasons."""
-    monkeypatch.setattr(reading, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(model_reader, "_LOADER", yaml.SafeLoader)
     for path in CORPUS[::3]:
         found = [line.split(f"{path.name}:")[1] for line in refused(path)]
         if "not YAML" not in found[0]:

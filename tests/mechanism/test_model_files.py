@@ -28,8 +28,8 @@ from sarrus.mechanism import (
     set_value,
     to_data,
 )
-from sarrus.mechanism.files import make_schema, reading, to_text
-from sarrus.mechanism.files.building import build_mechanism
+from sarrus.mechanism.files import make_schema, model_reader, to_text
+from sarrus.mechanism.files.mechanism_builder import build_mechanism
 from sarrus.mechanism.files.paths import join_path
 
 BAD = Path(__file__).parent / "bad_files"
@@ -207,7 +207,7 @@ def test_saved_numbers_are_numbers_for_every_reader(tmp_path):
 
 def test_the_text_is_as_a_user_would_write_it():
     """An entry a line, blocks apart, the version first."""
-    text = to_text(to_data(from_data(reading.read_document(FOUR_BAR, "x").data)))
+    text = to_text(to_data(from_data(model_reader.read_document(FOUR_BAR, "x").data)))
     lines = text.splitlines()
     assert lines[0].startswith("#")
     assert lines[1:4] == ["sarrus: 1", "name: four-bar", "gravity: [0.0, -9.81]"]
@@ -348,7 +348,7 @@ def test_schema_accepts_what_the_loader_accepts(validator):
     """Saved mechanisms and the file of the docs."""
     made = [make() for make in EVERYTHING.values()]
     made += [problems.get(name).mechanism() for name in problems.names()]
-    data = [to_data(m) for m in made] + [reading.read_document(FOUR_BAR, "x").data]
+    data = [to_data(m) for m in made] + [model_reader.read_document(FOUR_BAR, "x").data]
     for item in data:
         assert list(validator.iter_errors(item)) == []
 
@@ -358,7 +358,7 @@ def test_schema_refuses_most_of_the_bad_files(validator):
     missed = []
     for path in BAD.glob("*.yaml"):
         try:
-            data = reading.load_document(path).data
+            data = model_reader.load_document(path).data
         except ModelFileError:
             continue
         if validator.is_valid(data) and not path.stem.startswith(("check-", "name-", "number-")):
@@ -469,4 +469,4 @@ def test_mutated_texts_load_or_are_refused(data):
             st.sampled_from([*":-[]{},&*!|>'\"%@`#?~\t\n\0 01e.", "&a", "*a", "<<: ", "---\n"])
         )
         text = text[:i] + piece + text[j:]
-    assert_clean(lambda: build_mechanism(reading.read_document(text, "f.yaml")), "f.yaml")
+    assert_clean(lambda: build_mechanism(model_reader.read_document(text, "f.yaml")), "f.yaml")

@@ -11,7 +11,7 @@ from numpy.linalg import norm
 from builders import n_four_bar
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
-from sarrus.kinematics.pose import LINK, measure_length
+from sarrus.kinematics.configuration import LINK, measure_length
 from sarrus.mechanism import find_remarks
 from sarrus.mechanism.part_arrays import read_parts
 from sarrus.model.build import build_anew

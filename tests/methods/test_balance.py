@@ -10,11 +10,11 @@ from linkages import slider_crank
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, Polynomial, load_result, problems, simulate
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels import reasons
-from sarrus.kernels.layout import Pieces
+from sarrus.kernels import return_codes
+from sarrus.kernels.layout import StepPolynomials
 from sarrus.methods import METHODS, Run, radau, time_loop
-from sarrus.methods.balance import Judge
-from sarrus.methods.outcome import Part
+from sarrus.methods.energy_balance import Judge
+from sarrus.methods.outcome import MotionPart
 from sarrus.methods.recorder import sample_own
 from sarrus.methods.time_loop import Steps
 from sarrus.model import make_model
@@ -107,7 +107,7 @@ def test_what_was_lost_is_told():
     # slowly past flat positions: some of these starts land where steps have to be loosened
     starts = itertools.product((2, 3, 5), (-0.003, -0.002, -0.001))
     runs = [simulate(flat_four_bar(n, 0.5, lift), 3.0, 0.03) for n, lift in starts]
-    loosened = [r for r in runs if r.counters["loosened"]]
+    loosened = [r for r in runs if r.counters["relaxed_steps"]]
     assert loosened
     for r in loosened:
         assert r.lost > 0.0
@@ -119,7 +119,7 @@ def test_what_was_lost_is_told():
     m.drive("motor", "A", Polynomial((0.0, 1.0)))
     r = simulate(m, 3.0, tolerance=1e-8)
     assert r.status == "blocked"
-    assert (r.counters["loosened"], r.lost) == (0, 0.0)
+    assert (r.counters["relaxed_steps"], r.lost) == (0, 0.0)
     assert "may have lost" not in r.message
     # the crank is where it is driven to, the slider where the rod, of 1 m, allows
     x, y = 1.2 * np.cos(0.2 + r.times), 1.2 * np.sin(0.2 + r.times)
@@ -201,10 +201,12 @@ def test_a_run_that_gets_nowhere_ends(at_once):
         for chunk in range(400 // at_once):
             starts = (chunk * at_once + np.arange(at_once + 1.0)) * 1e-9
             coefficients = np.zeros((at_once, 3, nq))
-            pieces = Pieces(starts, np.full(at_once, 2), coefficients, np.zeros((at_once, 0, 0)))
+            pieces = StepPolynomials(
+                starts, np.full(at_once, 2), coefficients, np.zeros((at_once, 0, 0))
+            )
             losses = np.where(np.arange(at_once) < share * at_once, 1e-9, 0.0)
-            steps = Steps(reasons.FULL, pieces, np.zeros(0), losses=losses)
-            part = Part(pieces, sampling, np.zeros(0), np.zeros(at_once))
+            steps = Steps(return_codes.FULL, pieces, np.zeros(0), losses=losses)
+            part = MotionPart(pieces, sampling, np.zeros(0), np.zeros(at_once))
             end = end or judge.look(steps, part, np.zeros(0), 1e-10)
         assert (end is not None) == ends
         if end is not None:

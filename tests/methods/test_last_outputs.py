@@ -8,7 +8,7 @@ import pytest
 from builders import n_four_bar, pendulum
 from sarrus import simulate
 from sarrus.methods import Run
-from sarrus.methods.balance import Judge
+from sarrus.methods.energy_balance import Judge
 from sarrus.methods.recorder import Recorder
 from sarrus.methods.status import Ending, Status
 

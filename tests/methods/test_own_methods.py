@@ -7,10 +7,10 @@ import sarrus
 from builders import bricard, n_four_bar
 from sarrus import problems
 from sarrus.assembly import solve_start_velocity
-from sarrus.bench.own_methods import _four_bar as four_bar
+from sarrus.bench.method_check import _four_bar as four_bar
 from sarrus.methods import Run, get_method
-from sarrus.methods.own import make_system
-from sarrus.methods.system import System
+from sarrus.methods.constrained_system import System
+from sarrus.methods.user_method import make_system
 from sarrus.model import make_model
 
 
@@ -169,7 +169,7 @@ def test_generators_and_methods_with_a_tolerance():
     one = sarrus.simulate(m, 0.3, 0.1, method=generator, step=0.01)
     two = sarrus.simulate(m, 0.3, 0.1, method="rk4-natural", step=0.01)
     assert np.array_equal(one.coordinates, two.coordinates)
-    assert one.asked.method == "rk4-generator"
+    assert one.settings.method == "rk4-generator"
     assert any("is a Python function" in note for note in one.notes)
     free = sarrus.simulate(m, 0.3, 0.1, method=own_times, tolerance=1e-6)
     assert free.success, free.message

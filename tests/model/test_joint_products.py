@@ -9,7 +9,7 @@ from builders import rotation
 from joint_motions import AT, SPATIAL, two_bodies
 from sarrus import Mechanism
 from sarrus.mechanism import JointKind
-from sarrus.model.joints import (
+from sarrus.model.joint_constraints import (
     Direction,
     carrier,
     directions_across,

@@ -11,9 +11,9 @@ from sarrus import Mechanism, simulate
 from sarrus.mechanism.part_arrays import read_parts
 from sarrus.model import build, make_model, reduce, structure
 from sarrus.model.build import build_anew
-from sarrus.model.joints import _near_in_tree, share_features
+from sarrus.model.joint_constraints import _near_in_tree, share_features
 from sarrus.model.vectors import vector
-from sarrus.tape import _sum_of, mean
+from sarrus.tracing import _sum_of, mean
 from scissors import Scissors
 
 

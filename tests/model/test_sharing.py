@@ -9,7 +9,7 @@ from builders import bricard, in_plane_of, n_four_bar, rotation
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism
 from sarrus.mechanism.part_arrays import read_parts
-from sarrus.model.joints import GROUND, share_features
+from sarrus.model.joint_constraints import GROUND, share_features
 
 
 def same(x):

@@ -2,7 +2,7 @@
 
 import sarrus
 from sarrus.report.run_page import make_report
-from sarrus.runs.folder import load_run, save_simulation
+from sarrus.runs.run_folder import load_run, save_simulation
 
 
 def page_of(m, folder):

@@ -14,10 +14,10 @@ from run_folders import save_example, with_hostile_names
 from sarrus import Mechanism, simulate
 from sarrus.mechanism.files import from_data
 from sarrus.problems.references.n_four_bar import four_bar_reference
-from sarrus.report.benchmark import make_bench_report
+from sarrus.report.benchmark_page import make_bench_report
 from sarrus.report.engines_page import make_engine_report
 from sarrus.report.run_page import make_report
-from sarrus.runs.folder import load_run, save_simulation
+from sarrus.runs.run_folder import load_run, save_simulation
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from run_folders import save_example
 from sarrus import problems
 from sarrus.problems.references.n_four_bar import four_bar_reference
 from sarrus.report.movie import Film, draw_frames, parse_size, save_movie
-from sarrus.runs.folder import load_run
+from sarrus.runs.run_folder import load_run
 from sarrus.scene.draw import BARS
 
 

@@ -9,13 +9,13 @@ from browser import PATIENCE, open_browser
 from run_folders import save_example
 from sarrus import problems
 from sarrus.mechanism.files import to_data
-from sarrus.report.benchmark import make_bench_report
-from sarrus.report.page import render
+from sarrus.report.benchmark_page import make_bench_report
+from sarrus.report.html_page import render
 from sarrus.report.run_page import make_report
-from sarrus.runs.folder import load_run
+from sarrus.runs.run_folder import load_run
 from sarrus.scene.player import Player, make_policy
 from sarrus.studies import overview
-from sarrus.workbench import page as workbench_page
+from sarrus.workbench import live_page as workbench_page
 from sarrus.workbench.saving import OpenedFile
 from sarrus.workbench.server import Workbench
 

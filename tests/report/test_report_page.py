@@ -12,7 +12,7 @@ from run_folders import HOSTILE, save_example, save_stopped, with_hostile_names
 from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.report.plots import thin
 from sarrus.report.run_page import make_report
-from sarrus.runs.folder import RunFolderError, find_runs, load_run
+from sarrus.runs.run_folder import RunFolderError, find_runs, load_run
 from sarrus.scene.player import inline_json, scene_payload
 
 MEGABYTE = 1_000_000

@@ -16,7 +16,7 @@ from run_folders import save_example
 from sarrus import Mechanism, SavedResultError, load_result, simulate
 from sarrus.hdf5 import MOST_DEPTH, SEALED, scan
 from sarrus.report.run_page import make_report
-from sarrus.runs.folder import RunFolderError, load_run
+from sarrus.runs.run_folder import RunFolderError, load_run
 from sarrus.stored_types import FIELDS
 
 # seconds of CPU that a file of some kilobytes may take until it is refused: reading a good one takes 0.03

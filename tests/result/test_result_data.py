@@ -225,7 +225,7 @@ def test_a_simulation_builds_no_drawing_and_judges_nothing(monkeypatch):
     built = []
     for place, name in (
         ("sarrus.scene", "make_sketch"),
-        ("sarrus.verdict.loads", "make_body_loads"),
+        ("sarrus.verdict.applied_wrenches", "make_body_loads"),
         ("sarrus.verdict.joint_equations", "make_joint_equations"),
     ):
         make = getattr(import_module(place), name)

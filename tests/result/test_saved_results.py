@@ -185,7 +185,7 @@ def questions(result, folder):
 def test_everything_that_can_be_asked_is_the_same(pair, tmp_path):
     """Every attribute, and every method for every name there is."""
     one, two = pair
-    asked = 0
+    settings = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         for name, given in questions(one, tmp_path):
@@ -194,8 +194,8 @@ def test_everything_that_can_be_asked_is_the_same(pair, tmp_path):
                 continue
             first, second = (answer(r, name, given, tmp_path) for r in (one, two))
             same(first, second, f"{name}{given}")
-            asked += 1
-    assert asked > 60
+            settings += 1
+    assert settings > 60
     assert repr(one) == repr(two)
     assert str(one.verdict) == str(two.verdict)
 
@@ -207,7 +207,7 @@ def test_a_loaded_result_can_be_saved_again(pair, tmp_path):
     again = load_result(two.save(tmp_path / "again.h5"))
     same(again.outcome.record.q, two.outcome.record.q)
     same(again.outcome.steps, two.outcome.steps)
-    same(again.asked, two.asked)
+    same(again.settings, two.settings)
 
 
 # user forces
@@ -243,8 +243,8 @@ def test_the_file_is_plain(tmp_path):
         assert "double four-bar" in file["mechanism"].asstr()[()]
         kinds = set()
         file.visititems(lambda name, item: kinds.add(getattr(item, "dtype", None)))
-        asked = json.loads(file["asked/duration"].asstr()[()])
-    assert asked == 1.0
+        settings = json.loads(file["asked/duration"].asstr()[()])
+    assert settings == 1.0
     # variable-length text is the only kind of object
     assert {str(k) for k in kinds if k is not None} <= {"float64", "int64", "object", "bool"}
 
@@ -282,7 +282,7 @@ SPOILT = {
         "'/mechanism' is a link to another place",
     ),
     "link inside": (
-        lambda f: put(f, "asked", h5py.SoftLink("/outcome")),
+        lambda f: put(f, "settings", h5py.SoftLink("/outcome")),
         "'/asked' is a link to another place",
     ),
     "another's bytes": (

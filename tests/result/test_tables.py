@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.notebook import html_table
+from sarrus.notebook_display import html_table
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,22 @@ import pytest
 from run_folders import save_example
 from sarrus import Mechanism, problems, simulate
 from sarrus.bench import judge, run_problem, save_run
-from sarrus.bench.engines import EngineCell
+from sarrus.bench.engine_suite import EngineCell
 from sarrus.bench.submission import collect_records
 from sarrus.bench.suite import Cell
 from sarrus.cli.screen import Screen
 from sarrus.names import shown
-from sarrus.report.benchmark import board_table, make_bench_report, save_bench_report, winner_table
+from sarrus.report.benchmark_page import (
+    board_table,
+    make_bench_report,
+    save_bench_report,
+    winner_table,
+)
 from sarrus.report.engines_page import engine_table, make_engine_report
 from sarrus.report.run_page import make_report, read_runs
-from sarrus.runs import record as records
-from sarrus.runs.benchmark import load_benchmark, winners, write_cell
-from sarrus.runs.folder import RunFolderError, load_run, save_simulation
+from sarrus.runs import run_records as records
+from sarrus.runs.benchmark_records import load_benchmark, winners, write_cell
+from sarrus.runs.run_folder import RunFolderError, load_run, save_simulation
 
 ODD = (
     *(None, True, -1, 0, 2**70, 1e308, 5e-324, float("nan"), float("inf"), 10**400, 1.5),
@@ -111,7 +116,7 @@ def test_mutated_runs_become_pages_or_reasons(kind, folder, model_folder, tmp_pa
         path.write_text(json.dumps(record))
         try:
             mutant = replace(run, record=records.read_run(path))
-        except records.RecordError:
+        except records.InvalidRecordError:
             seen[False] += 1
             continue
         # the same motion, which takes longer to read than the record
@@ -131,7 +136,7 @@ def test_every_key_that_a_report_reads_is_required(folder):
         *(("problem", "limits"), ("problem", "title"), ("verdict", "text"), ("counters",)),
     ):
         with pytest.raises(
-            records.RecordError, match=rf"^{re.escape('.'.join(where))} is missing$"
+            records.InvalidRecordError, match=rf"^{re.escape('.'.join(where))} is missing$"
         ):
             records.validate(changed(good, where, DELETED), records.ProblemRun)
 
@@ -190,13 +195,13 @@ def test_a_damaged_cell_is_run_again(cell, tmp_path):
     """A benchmark that goes on takes a record only if it is valid and of this very cell."""
     path, wanted = tmp_path / "cell.json", Cell(problems.get("double-four-bar"), "series", 1e-6)
     write_cell(path, cell)
-    assert wanted.load(path, records.Cell) is not None
+    assert wanted.load(path, records.CellRecord) is not None
     for where, value in (
         *((("machine",), {}), (("timings", "cpu"), DELETED), (("tolerance",), 1e-7)),
         *((("problem", "id"), "../../elsewhere"), (("method",), "radau"), (("judgement",), [])),
     ):
         write_cell(path, changed(cell, where, value))
-        assert wanted.load(path, records.Cell) is None, where
+        assert wanted.load(path, records.CellRecord) is None, where
 
 
 @pytest.mark.slow
@@ -210,8 +215,8 @@ def test_mutated_records_of_engines_become_pages_or_reasons(cell):
     refused = 0
     for _, record in mutants(good, seed=4):
         try:
-            valid = records.validate(record, records.EngineCell)
-        except records.RecordError:
+            valid = records.validate(record, records.EngineCellRecord)
+        except records.InvalidRecordError:
             refused += 1
             continue
         make_engine_report([valid])
@@ -244,7 +249,7 @@ def test_a_benchmark_without_a_valid_record_says_why(tmp_path):
 def test_deep_records_are_refused(tmp_path):
     """Nesting without end is no RecursionError."""
     (tmp_path / "run.json").write_text("[" * 200_000)
-    with pytest.raises(records.RecordError, match="nested too deeply"):
+    with pytest.raises(records.InvalidRecordError, match="nested too deeply"):
         records.read_run(tmp_path / "run.json")
     with pytest.raises(RunFolderError, match="nested too deeply"):
         load_run(tmp_path)

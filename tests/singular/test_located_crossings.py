@@ -14,8 +14,8 @@ from linkages import bennett, copy_of, goldberg, sarrus_linkage, slider_crank
 from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.assembly import solve_start_velocity
 from sarrus.kernels import crossing
+from sarrus.kinematics.configuration import read_poses
 from sarrus.kinematics.constraints import Constraints
-from sarrus.kinematics.pose import read_poses
 from sarrus.methods import Run, series
 from sarrus.model import make_model
 from sarrus.problems.references.n_four_bar import flat_times
@@ -324,10 +324,16 @@ def test_the_same_as_singular_values_at_many_outputs():
     values = np.array(
         [np.linalg.svd(e.scaled(p).matrix.toarray(), compute_uv=False) for p in poses]
     )
-    usual = values[:, int(np.median(np.sum(values > 1e-6, axis=1))) - 1]
-    low = np.flatnonzero((usual[1:-1] <= usual[:-2]) & (usual[1:-1] <= usual[2:])) + 1
+    reference_pivots = values[:, int(np.median(np.sum(values > 1e-6, axis=1))) - 1]
+    low = (
+        np.flatnonzero(
+            (reference_pivots[1:-1] <= reference_pivots[:-2])
+            & (reference_pivots[1:-1] <= reference_pivots[2:])
+        )
+        + 1
+    )
     # half an output step at some 5 rad/s leaves less than 0.03; regular minima are larger
-    dips = result.times[[i for i in low if usual[i] < 0.05]]
+    dips = result.times[[i for i in low if reference_pivots[i] < 0.05]]
     assert len(dips) == len(result.crossings) == 6
     assert np.abs(dips - times_of(result)).max() <= 0.01
     assert {c.rise for c in result.crossings} == {1, 2}

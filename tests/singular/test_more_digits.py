@@ -1,4 +1,4 @@
-"""Tolerances below what doubles hold: more digits beside singular positions (methods/digits.py)."""
+"""Tolerances below what doubles hold: more digits beside singular positions (methods/extended_precision.py)."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_four_bars_through_their_flat_positions(windows):
     for speed in np.linspace(0.5, 3.0, 11 if windows < 40 else 4):
         result = simulate(n_four_bar(windows, speed=speed), 10.0, 0.02, tolerance=TIGHT)
         assert result.status == "done"
-        assert result.counters["wide"] > 3
+        assert result.counters["extended_steps"] > 3
         # a landing of a long chain may be moved by more than 40 roundings: one step in some runs of N = 40
         assert result.lost < TIGHT
         place, velocity = measure(result, four_bar_reference(result.times, windows, speed))
@@ -166,7 +166,7 @@ def test_with_loads(load):
         else:
             m.torque("load", "crank0", -1.5)
     found, exact = (simulate(m, 5.0, 0.05, method="series", tolerance=TIGHT) for m in (row, alone))
-    assert found.counters["wide"] > 3
+    assert found.counters["extended_steps"] > 3
     # measured: 8e-14 m and 7e-13 m/s; doubles alone 5e-9 and 2e-8
     assert np.abs(found.position("B0") - exact.position("B0")).max() < 1e-11
     assert np.abs(found.velocity("B0") - exact.velocity("B0")).max() < 1e-10
@@ -174,8 +174,8 @@ def test_with_loads(load):
 
 def test_only_where_they_are_asked_for():
     """With 1e-11 and looser doubles do all; without singular positions always."""
-    assert simulate(n_four_bar(2), 2.0, 0.1, tolerance=1e-11).counters["wide"] == 0
-    assert simulate(pendulum(), 2.0, 0.1, tolerance=TIGHT).counters["wide"] == 0
+    assert simulate(n_four_bar(2), 2.0, 0.1, tolerance=1e-11).counters["extended_steps"] == 0
+    assert simulate(pendulum(), 2.0, 0.1, tolerance=TIGHT).counters["extended_steps"] == 0
 
 
 def test_equations_that_contradict_each_other_by_rounding():
@@ -185,12 +185,12 @@ def test_equations_that_contradict_each_other_by_rounding():
     result = simulate(m, 3.0, 0.05, tolerance=TIGHT)
     angle = 0.2 + 2.0 / 1.1 * result.times
     place = 1.1 * np.stack([np.sin(angle), np.cos(angle)], axis=1)
-    assert result.counters["wide"] > 1
+    assert result.counters["extended_steps"] > 1
     assert np.abs(result.position("B1") - (0.9, 0.0) - place).max() < 1e-12
     for m in members("three cranks", 3):
         result = simulate(m, 5.0, 0.05, method="series", tolerance=TIGHT)
         other = simulate(m, 5.0, 0.05, method="radau", tolerance=1e-12)
-        assert result.counters["wide"] > 3
+        assert result.counters["extended_steps"] > 3
         assert not any("doubles go on alone" in note for note in result.notes)
         # radau holds 5e-12 of places (test_crossings.py), as far as it comes
         n = len(other.times)

@@ -55,4 +55,4 @@ def test_a_note_states_that_a_run_was_repeated():
     assert result.status == "done"
     repeated = [note for note in result.notes if "repeated at 1e-12" in note]
     # whether doubles reach the end is a matter of rounding; those that do need no note
-    assert repeated or result.counters["wide"] == 0
+    assert repeated or result.counters["extended_steps"] == 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sarrus import Mechanism, simulate
-from sarrus.kernels.layout import Pieces
+from sarrus.kernels.layout import StepPolynomials
 from sarrus.methods.series import Certificate
 
 GRAVITY = (0.0, -9.81)
@@ -171,7 +171,7 @@ def cubic_steps(times, places):
     h, rise = np.diff(times), np.diff(places)
     coefficients[:, 0, 1] = places[:-1]
     coefficients[:, 2, 1], coefficients[:, 3, 1] = 3 * rise / h**2, -2 * rise / h**3
-    return Pieces(times, np.full(n, 3), coefficients, np.zeros((n, 0, 0)))
+    return StepPolynomials(times, np.full(n, 3), coefficients, np.zeros((n, 0, 0)))
 
 
 @pytest.mark.parametrize("chunks", [1, 2])
@@ -207,7 +207,7 @@ def test_every_touch_of_a_stretch_is_looked_at():
     coefficients[:, 0, 0], coefficients[:, 1, 0] = times[:-1], 1.0
     for n in range(4, 8):
         coefficients[n, :5, 1] = other(np.polynomial.Polynomial([times[n], 1.0])).coef
-    pieces = Pieces(times, np.full(8, 7), coefficients, np.zeros((8, 0, 0)))
+    pieces = StepPolynomials(times, np.full(8, 7), coefficients, np.zeros((8, 0, 0)))
     pivots = other(times[1:]) ** 2
     seen = np.stack([pivots, np.where(times[1:] == 0.02, other(0.02), 0.0), pivots], axis=1)
     found = Certificate().look(pieces, seen)

@@ -6,9 +6,9 @@ import pytest
 from sarrus import assemble, inspect, problems, simulate
 from sarrus.mechanism import Mechanism, MechanismError, from_data, to_data
 from sarrus.studies.changes import apply_change, build_mechanism, set_length, tilt
-from sarrus.studies.reading import make_study
 from sarrus.studies.sampling import draw_samples
 from sarrus.studies.study import Change, ChangeKind
+from sarrus.studies.study_reader import make_study
 
 
 def crank_rocker():

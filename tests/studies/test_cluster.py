@@ -17,10 +17,10 @@ from distributed.security import Security
 
 from sarrus.studies import cluster
 from sarrus.studies.cluster import Work, connect, run_study
-from sarrus.studies.reading import make_study
 from sarrus.studies.runs import TIME_LIMIT, BatchOutcome, describe_worker, failed_row, start_row
 from sarrus.studies.sampling import draw_samples
 from sarrus.studies.study import StudyError
+from sarrus.studies.study_reader import make_study
 
 
 class Worker:

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sarrus.studies.folder import LOCK, MANIFEST, differences, open_folder, to_bytes
 from sarrus.studies.overview import save_overview
-from sarrus.studies.reading import make_study
 from sarrus.studies.runs import start_row
 from sarrus.studies.sampling import draw_samples
 from sarrus.studies.session import read_table
 from sarrus.studies.study import StudyError, digest
+from sarrus.studies.study_folder import LOCK, MANIFEST, differences, open_folder, to_bytes
+from sarrus.studies.study_reader import make_study
 
 
 def study_of(**keys):

@@ -8,10 +8,10 @@ import pytest
 from test_changes import crank_rocker
 
 from sarrus import problems, simulate
-from sarrus.studies.reading import make_study
 from sarrus.studies.records import extreme
 from sarrus.studies.runs import run_batch, run_key, run_one
 from sarrus.studies.sampling import draw_samples
+from sarrus.studies.study_reader import make_study
 
 
 def run_study(**keys):

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import qmc
 
-from sarrus.studies.reading import make_study
 from sarrus.studies.sampling import count_runs, draw_samples
+from sarrus.studies.study_reader import make_study
 
 
 def samples_of(**keys):

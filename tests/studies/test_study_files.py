@@ -7,7 +7,7 @@ import pytest
 from sarrus import problems
 from sarrus.mechanism import ModelFileError, save, to_data
 from sarrus.studies import make_study_schema
-from sarrus.studies.reading import load_study, make_study
+from sarrus.studies.study_reader import load_study, make_study
 
 GOOD = """\
 sarrus_study: 1

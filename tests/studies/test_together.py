@@ -6,9 +6,9 @@ import pytest
 import sarrus
 from linkages import driven_slider_crank
 from sarrus.studies import runs
-from sarrus.studies.lanes import prepare_together
-from sarrus.studies.reading import make_study
+from sarrus.studies.batching import prepare_batch_runner
 from sarrus.studies.sampling import draw_samples
+from sarrus.studies.study_reader import make_study
 
 MASSES = {f"bodies.crank {i}.mass": {"uniform": [0.5, 2.0]} for i in range(3)}
 
@@ -95,7 +95,7 @@ def test_a_row_does_not_depend_on_its_batch():
 def test_others_are_left(keys):
     """What lanes cannot find is run one by one."""
     plan, _ = make_plan(**keys)
-    assert prepare_together(plan) is None
+    assert prepare_batch_runner(plan) is None
 
 
 def test_masses_that_cannot_be_are_left():
@@ -127,6 +127,6 @@ def test_batches_of_which_nothing_is_for_lanes():
     few_steps = {"simulate": {"duration": 2, "output_step": 0.1, "max_steps": 2}}
     for keys, factor in (({}, -1.0), ({"mechanism": spun}, -1.0), (few_steps, 1.0)):
         plan, values = make_plan(**keys)
-        assert prepare_together(plan) is not None
+        assert prepare_batch_runner(plan) is not None
         changed = [[factor * x for x in row] for row in values[:2]]
         assert runs.run_together(plan, [0, 1], changed) == {}

@@ -5,7 +5,7 @@ import pytest
 
 from builders import rotation
 from joint_motions import AT, END, FLAT, KINDS, PLANAR, SPATIAL, Z, turn, two_bodies
-from sarrus.kinematics.pose import Pose
+from sarrus.kinematics.configuration import Pose
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.rank import measure_rank
 

@@ -34,7 +34,7 @@ from linkages import (
     wunderlich,
 )
 from sarrus import inspect, simulate
-from sarrus.kinematics.pose import read_poses
+from sarrus.kinematics.configuration import read_poses
 from sarrus.model import make_model
 from sarrus.verdict.branches import find_branches
 from sarrus.verdict.joint_equations import make_joint_equations

@@ -5,9 +5,9 @@ import pytest
 
 from builders import rotation
 from sarrus import Mechanism, MechanismError
-from sarrus.kinematics.pose import Pose
+from sarrus.kinematics.configuration import Pose
+from sarrus.verdict.applied_wrenches import BodyMotion, make_body_loads
 from sarrus.verdict.joint_equations import make_joint_equations
-from sarrus.verdict.loads import BodyMotion, make_body_loads
 
 H = 1e-5
 

@@ -34,7 +34,7 @@ from linkages import (
     wunderlich,
 )
 from sarrus.verdict.local.polygon import find_half_branches, real_roots
-from sarrus.verdict.local.system import find_factors, split_system
+from sarrus.verdict.local.reduced_system import find_factors, split_system
 from sarrus.verdict.local.taylor import blow_up, monomials, reduce_equations
 
 

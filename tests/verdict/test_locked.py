@@ -6,12 +6,12 @@ import pytest
 from builders import BRICARD_AXES, BRICARD_POINTS, bricard, rotation
 from disturbed import disturbed, long_bricard, three_cranks
 from linkages import bennett, copy_of, goldberg, sarrus_linkage, stewart, triangle
-from sarrus import Mechanism, MechanismError, inspect, simulate, solving
-from sarrus.kinematics.pose import read_poses
+from sarrus import Mechanism, MechanismError, inspect, run_single, simulate
+from sarrus.kinematics.configuration import read_poses
 from sarrus.model import structure
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.locked import find_locked
-from sarrus.verdict.mending import mend_geometry
+from sarrus.verdict.misfit_repair import mend_geometry
 from sarrus.verdict.mobility import measure_mobility
 
 # together they take several seconds
@@ -234,14 +234,14 @@ def test_axes_that_are_parallel_stay_so(seed):
 def test_a_linkage_that_moves_is_followed_once(monkeypatch):
     """Not again when nothing of it changed; one of other dimensions is looked at anew."""
     followed = []
-    bridge = solving.bridge_misfit
+    bridge = run_single.bridge_misfit
 
     def follow(mechanism, equations, misfit):
         followed.append(mechanism.name)
         return bridge(mechanism, equations, misfit)
 
     structure.forget()
-    monkeypatch.setattr(solving, "bridge_misfit", follow)
+    monkeypatch.setattr(run_single, "bridge_misfit", follow)
     first = simulate(bricard(), 0.1)
     again = simulate(bricard(), 0.1, tolerance=1e-8)
     assert len(followed) == 1

@@ -11,10 +11,10 @@ from builders import bricard, in_plane_of, n_four_bar, rotation
 from cpu_time import least
 from linkages import bennett, copy_of, door, goldberg, sarrus_linkage, stewart, triangle
 from sarrus import Mechanism, MechanismError, inspect, simulate
-from sarrus.kinematics.pose import Pose, read_poses
+from sarrus.kinematics.configuration import Pose, read_poses
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.mobility import measure_mobility
-from sarrus.verdict.nearby import solve_closed
+from sarrus.verdict.nearby_configurations import solve_closed
 from verdict_checks import numbers
 
 # together they take several seconds

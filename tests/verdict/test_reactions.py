@@ -182,12 +182,12 @@ def test_random_mechanisms_are_balanced(dimension):
 
 def test_dense_and_sparse_reactions(monkeypatch):
     """The two ways to solve give the same reactions and flags."""
-    from sarrus.verdict import wrenches
+    from sarrus.verdict import joint_wrenches
 
     for build in (lambda: n_four_bar(3), bricard, bennett, door):
         found = []
         for limit in (10_000, 0):
-            monkeypatch.setattr(wrenches, "SPARSE", limit)
+            monkeypatch.setattr(joint_wrenches, "SPARSE", limit)
             found.append(simulate(build(), 0.3, 0.1))
             # solved here, under this limit
             assert len(found[-1].reactions.values)

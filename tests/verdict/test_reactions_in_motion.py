@@ -11,10 +11,10 @@ from cpu_time import least
 from linkages import door, slider_crank
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError, Polynomial, simulate
-from sarrus.kinematics.pose import Pose
+from sarrus.kinematics.configuration import Pose
 from sarrus.problems.references.n_four_bar import flat_times
-from sarrus.verdict import wrenches
-from sarrus.verdict.wrenches import inertia_forces, read_motion, row_stiffness
+from sarrus.verdict import joint_wrenches
+from sarrus.verdict.joint_wrenches import inertia_forces, read_motion, row_stiffness
 
 # accelerations carry the rounding of a solve, and random mechanisms may be close to singular positions
 ROUND_OFF = 1e-9
@@ -266,7 +266,7 @@ def test_poses_that_an_order_does_not_suit_are_solved_in_another_way(monkeypatch
         # no order suits; then only the first one is tried
         for name, value in (("WEAK_ORDER", 0.5), ("ORDERS", 1), ("ORDERS", 0)):
             with monkeypatch.context() as patch:
-                patch.setattr(wrenches, name, value)
+                patch.setattr(joint_wrenches, name, value)
                 slow = result.solve_reactions(stiffness)
             smallest = fast.smallest[fast.smallest > 0.0].min()
             room = 1e-11 / smallest * np.abs(fast.values).max(initial=1.0)

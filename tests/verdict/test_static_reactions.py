@@ -6,11 +6,11 @@ import pytest
 from builders import bricard, rotation
 from linkages import copy_of, door, slider_crank
 from sarrus import Mechanism
-from sarrus.kinematics.pose import Pose
+from sarrus.kinematics.configuration import Pose
+from sarrus.verdict.applied_wrenches import BodyMotion, make_body_loads
 from sarrus.verdict.joint_equations import make_joint_equations
-from sarrus.verdict.loads import BodyMotion, make_body_loads
+from sarrus.verdict.joint_wrenches import row_stiffness, solve_wrenches
 from sarrus.verdict.reactions import SHARED, UNBOUNDED, UNDETERMINED, UNIQUE, Reactions
-from sarrus.verdict.wrenches import row_stiffness, solve_wrenches
 
 
 def statics(m, stiffness=None):
@@ -203,7 +203,7 @@ def test_elastic_sharing_by_displacements():
 
 def test_elastic_sharing_dense_and_sparse(monkeypatch):
     """Both ways to solve share alike; rigid joints are ten to the eight times stiffer in one of them."""
-    from sarrus.verdict import wrenches
+    from sarrus.verdict import joint_wrenches
 
     for stiffness in (
         {"H0": (1e6, 1e3), "H1": (2e6, 2e3), "H2": (5e5, 1e3)},
@@ -211,7 +211,7 @@ def test_elastic_sharing_dense_and_sparse(monkeypatch):
     ):
         values = []
         for limit in (10_000, 0):
-            monkeypatch.setattr(wrenches, "SPARSE", limit)
+            monkeypatch.setattr(joint_wrenches, "SPARSE", limit)
             values.append(statics(door(HEIGHTS), stiffness).values)
         assert np.allclose(*values, rtol=0, atol=1e-5)
 

@@ -7,7 +7,7 @@ import pytest
 from builders import bricard, in_plane_of, n_four_bar
 from sarrus import inspect, simulate
 from sarrus.problems.references.n_four_bar import flat_times
-from sarrus.runs.folder import finite
+from sarrus.runs.run_folder import finite
 
 
 def test_verdict_of_the_double_four_bar():

@@ -14,7 +14,7 @@ import sarrus
 from builders import n_four_bar
 from sarrus import progress
 from sarrus.mechanism.files import load, to_data
-from sarrus.mechanism.files.reading import MOST_BYTES
+from sarrus.mechanism.files.model_reader import MOST_BYTES
 from sarrus.workbench.edit import EMPTY
 from sarrus.workbench.guard import MOST_CODES, Guard
 from sarrus.workbench.saving import OpenedFile, patched

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
 from ..names import pick
-from ..notebook import Sentences
+from ..notebook_display import Sentences
 from .driven import POSITIONS, cycle_times, find_period, kinematics
 from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
 
@@ -47,7 +47,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Output:
+class DesignOutput:
     """A body that a hinge or slider joins to the ground."""
 
     joint: Joint
@@ -225,7 +225,7 @@ class Design(Sentences):
     # outputs
 
     @cached_property
-    def outputs(self) -> dict[str, Output]:
+    def outputs(self) -> dict[str, DesignOutput]:
         """Bodies that hinges and sliders join to the ground and that are not driven, by the name of the joint.
 
         A pin that holds several bodies has an output for each: "B on knee".
@@ -238,7 +238,7 @@ class Design(Sentences):
                 continue
             for body in (b for b in joint.bodies if b != ground):
                 label = joint.name if len(joint.bodies) == 2 else f"{joint.name} on {body}"
-                out[label] = Output(joint, body)
+                out[label] = DesignOutput(joint, body)
         return out
 
     def output_rates(self, output: str, result: Result | None = None) -> tuple[Floats, Floats]:

@@ -61,7 +61,7 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     alone.angular_velocities.clear()
     result = simulate(alone, duration, outputs=moments, dense=True)
     # SciPy and the compiler are loaded by now
-    from ..solving import is_held
+    from ..run_single import is_held
 
     if not is_held(result.model):
         _reject(mechanism, count_free(mechanism))

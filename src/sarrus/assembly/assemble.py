@@ -23,12 +23,12 @@ from ..mechanism import (
     without_drives,
 )
 from ..names import describe_known
-from ..notebook import Sentences
+from ..notebook_display import Sentences
 from ..thresholds import CLOSED_ASSEMBLY, SAME_ANSWER
 
 if TYPE_CHECKING:
     from ..verdict.joint_equations import JointEquations
-    from .closing import Closing
+    from .loop_closing import Closing
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,17 +167,17 @@ def assemble_branches(
     equations = verdict.joint_equations.make_joint_equations(without_drives(mechanism))
     apart = bool(find_gaps(mechanism))
     chosen = _weights(equations, weights or {}, fixed, everything=wanted > 1)
-    before = assembly.closing.joint_gaps(equations, equations.gaps(equations.start()))
+    before = assembly.loop_closing.joint_gaps(equations, equations.gaps(equations.start()))
     if not apart:
         untouched = Assembly(mechanism, 0.0, "", 0.0, "", 0.0, 0, before, before)
         if wanted == 1:
             return [untouched]
-    found = assembly.closing.find_closed(
+    found = assembly.loop_closing.find_closed(
         equations,
         chosen,
         branches=wanted,
         closed=max(CLOSED_ASSEMBLY, allowed / equations.length),
-        restarts=assembly.closing.RESTARTS if wanted == 1 else 20 * wanted,
+        restarts=assembly.loop_closing.RESTARTS if wanted == 1 else 20 * wanted,
     )
     if not found[0].closed:
         raise _cannot_close(mechanism, equations, found[0])
@@ -193,7 +193,7 @@ def _written(
 ) -> Assembly:
     """The mechanism at a closed pose, and the record."""
     moved = loosen_rods(
-        move_bodies(mechanism, assembly.closing.moves_to(mechanism, equations, found.pose))
+        move_bodies(mechanism, assembly.loop_closing.moves_to(mechanism, equations, found.pose))
     )
     sentences = assembly.velocities.fit_velocities(moved)
     move = equations.start().displacement(found.pose)
@@ -208,7 +208,7 @@ def _written(
         distance=found.distance,
         iterations=found.iterations,
         gaps_before=before,
-        gaps_after=assembly.closing.joint_gaps(equations, found.gaps),
+        gaps_after=assembly.loop_closing.joint_gaps(equations, found.gaps),
         velocities=tuple(sentences),
         start=found.start,
     )
@@ -222,7 +222,7 @@ def _weights(
 ) -> Floats:
     """Weight of each body; infinite if it must not move, or no open joint can reach it."""
     number = {name: i for i, name in enumerate(equations.bodies)}
-    out = assembly.closing.usual_weights(equations)
+    out = assembly.loop_closing.usual_weights(equations)
     for name, value in weights.items():
         if name not in number:
             raise MechanismError(
@@ -262,15 +262,15 @@ def _reached(equations: JointEquations) -> Flags:
 
 
 def _cannot_close(mechanism: Mechanism, equations: JointEquations, found: Closing) -> AssemblyError:
-    loop, sentence = assembly.closing.describe_gap(equations, found)
+    loop, sentence = assembly.loop_closing.describe_gap(equations, found)
     nearest = move_bodies(
-        mechanism, assembly.closing.moves_to(mechanism, equations, found.pose), closed=False
+        mechanism, assembly.loop_closing.moves_to(mechanism, equations, found.pose), closed=False
     )
     message = (
         f"mechanism '{mechanism.name}': {sentence}; check the lengths of its bodies and their joint places. The "
         "position is in .nearest, the gap of each joint in .gaps"
     )
-    gaps = assembly.closing.joint_gaps(equations, found.gaps)
+    gaps = assembly.loop_closing.joint_gaps(equations, found.gaps)
     return AssemblyError(message, nearest, gaps, tuple(loop), sentence)
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.configuration import read_poses, read_spins
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import read_poses, read_spins
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.mechanism import move_bodies
 from ..verdict.branches import Branch, trace
 from ..verdict.joint_equations import make_joint_equations
-from .closing import moves_to
+from .loop_closing import moves_to
 from .velocities import solve_start_velocity
 
 if TYPE_CHECKING:

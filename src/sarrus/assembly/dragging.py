@@ -14,12 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from ..kinematics.closing import solve_damped
-from ..kinematics.pose import Pose, in_space
+from ..kinematics.configuration import Pose, in_space
+from ..kinematics.gap_closing import solve_damped
 from ..mechanism import Mechanism, MechanismError, loosen_rods, move_bodies, without_drives
 from ..thresholds import CLOSED_ASSEMBLY
 from ..verdict.joint_equations import make_joint_equations
-from .closing import Displacements, moves_to, usual_weights
+from .loop_closing import Displacements, moves_to, usual_weights
 from .velocities import fit_velocities
 
 # the hand beside a joint, and what keeps motions that hardly move the point from running away

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .. import verdict
 from ..arrays import Flags, Floats, plain_sum
-from ..kinematics.pose import read_spins
+from ..kinematics.configuration import read_spins
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..mechanism.elements import show
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY

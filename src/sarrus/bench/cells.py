@@ -13,10 +13,10 @@ from pathlib import Path
 from .. import __version__
 from ..outputs import check_outputs
 from ..problems import Problem
-from ..runs.benchmark import Record, write_cell
+from ..runs.benchmark_records import Record, write_cell
 from ..runs.provenance import describe_origin
-from ..runs.record import Cell as CellRecord
-from ..runs.record import RecordError, read_record
+from ..runs.run_records import CellRecord as CellRecord
+from ..runs.run_records import InvalidRecordError, read_record
 
 # repeats of a first look, if it is short
 FIRST_LOOK = 3
@@ -49,7 +49,7 @@ class BenchCell:
         """Its record if it is there, valid, and of this problem, method, setting and version; else None."""
         try:
             record = read_record(path, kind)
-        except (OSError, RecordError):
+        except (OSError, InvalidRecordError):
             return None
         problem = self.problem
         wanted = {"method": self.method, self.kind: self.setting, **self.about()}

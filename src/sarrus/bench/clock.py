@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..kernels import own
+from ..kernels import specialise
 from ..result import Result
 
 REPEATS = 7
@@ -71,8 +71,8 @@ def time_solve(
     """
     first = simulate()
     if own_code is not None and first.cpu_seconds <= patience:
-        own.warm_up(simulate, patience, compiles=own_code)
-    with one_core(), own.keep_code():
+        specialise.warm_up(simulate, patience, compiles=own_code)
+    with one_core(), specialise.keep_code():
         begin = time.perf_counter()
         cpu: list[float] = []
         solve: list[float] = []

@@ -27,12 +27,12 @@ OURS = "sarrus"
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """Do a run, judge it, and tell its record; a sentence under "refused" if it cannot be done."""
-    asked = question["problem"]
-    if asked["folder"]:
-        problem = problems.load_packed(asked["folder"])
+    wanted = question["problem"]
+    if wanted["folder"]:
+        problem = problems.load_packed(wanted["folder"])
     else:
-        problem = problems.get(asked["id"], **asked["options"])
-    problem = replace(problem, duration=asked["duration"])
+        problem = problems.get(wanted["id"], **wanted["options"])
+    problem = replace(problem, duration=wanted["duration"])
     try:
         result, timing = _run(problem, question)
     except (MechanismError, ValueError, RuntimeError) as error:

@@ -27,7 +27,7 @@ from ..problems import Problem
 from ..result import Result
 from ..runs.columns import LEVELS, unit_of
 from ..statics import Equilibrium, Modes, equilibrium, modes
-from .causes import Sample, find_causes
+from .diagnosis import Sample, find_causes
 
 # of a place at rest [m] and of eigenvalues [1/s]; ours: twelve digits are printed
 ALLOWED = 1e-10

@@ -33,7 +33,7 @@ from ..arrays import Floats, plain_sum
 from ..disk import read_file
 from ..foreign import ForeignError, ask
 from ..problems import Problem
-from .heads import HeadError, Meaning, find_meaning
+from .column_headers import HeadError, Meaning, find_meaning
 
 LARGEST = 200_000_000  # bytes
 MOST_ROWS = 5_000_000
@@ -67,7 +67,7 @@ class ResultFileError(ValueError):
 
 
 @dataclass(frozen=True)
-class Layout:
+class LineLayout:
     """How numbers stand in a line."""
 
     separator: str | None
@@ -82,11 +82,11 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout(None),
-    Layout(","),
-    Layout(";"),
-    Layout(";", decimal_comma=True),
-    Layout(None, decimal_comma=True),
+    LineLayout(None),
+    LineLayout(","),
+    LineLayout(";"),
+    LineLayout(";", decimal_comma=True),
+    LineLayout(None, decimal_comma=True),
 )
 
 
@@ -172,7 +172,7 @@ class _Table:
                 layout = _recognise(line, self._widths(before)) if line else None
                 if layout is None:
                     if line and _looks_like_row(line):
-                        _refuse_field(path, number, line, Layout(None), self._problem.columns)
+                        _refuse_field(path, number, line, LineLayout(None), self._problem.columns)
                     if number > (MOST_HEADER_LINES if line else MOST_BLANK_LINES):
                         _refuse(path, number, "no row of numbers up to here; write one row a line")
                     before = [*before[1 - MOST_HEADER_LINES :], raw.strip().lstrip("#%!/ ")]
@@ -184,7 +184,9 @@ class _Table:
                 number = self._take_blocks(number, layout, lines)
         self._finish(number)
 
-    def _take_blocks(self, number: int, layout: Layout, lines: Iterator[tuple[int, str]]) -> int:
+    def _take_blocks(
+        self, number: int, layout: LineLayout, lines: Iterator[tuple[int, str]]
+    ) -> int:
         """The rest of a long file, many lines at once; the number of the last line."""
         while block := list(islice(lines, BLOCK)):
             texts = [raw for _, raw in block]
@@ -296,7 +298,7 @@ class _Table:
         heads = [len(layout.fields(line)) for line in before[-3:][::-1] for layout in LAYOUTS[:3]]
         return [*asked, len(self._problem.columns), *heads]
 
-    def _find_meaning(self, number: int, layout: Layout, line: str, before: list[str]) -> None:
+    def _find_meaning(self, number: int, layout: LineLayout, line: str, before: list[str]) -> None:
         degrees = any(re.match(r"inDegrees\s*=\s*yes", b, re.IGNORECASE) for b in before)
         # prose may follow the heads behind a semicolon
         lines = [
@@ -314,7 +316,7 @@ class _Table:
         self._digits = [[0, 0] for _ in range(width)]
 
     def _take_line(
-        self, number: int, line: str, layout: Layout, following: Iterator[tuple[int, str]]
+        self, number: int, line: str, layout: LineLayout, following: Iterator[tuple[int, str]]
     ) -> None:
         """One row; following: the lines after it."""
         fields = layout.fields(line)
@@ -445,7 +447,7 @@ def _plain(raw: str) -> str:
     return COMMENT.split(raw, maxsplit=1)[0].replace('"', "").strip().strip("\x1a")
 
 
-def _parse(lines: list[str], layout: Layout) -> Floats | None:
+def _parse(lines: list[str], layout: LineLayout) -> Floats | None:
     """The numbers of many lines, if all of them are written plainly."""
     if layout.decimal_comma or not PLAIN.fullmatch("".join(lines)):
         return None
@@ -465,7 +467,7 @@ def _count_digits(text: str, digits: list[int]) -> None:
         digits[1] = max(digits[1], len(decimals) - power)
 
 
-def _head_fields(layout: Layout, line: str) -> list[str]:
+def _head_fields(layout: LineLayout, line: str) -> list[str]:
     """The heads of a line; where blanks separate, a unit in brackets belongs to the head before it."""
     line = line.replace('"', "").strip()
     if layout.separator is None:
@@ -520,7 +522,7 @@ def _has_control(head: bytes) -> bool:
     return any(byte < 32 and byte not in b"\t\n\v\f\r\x1a" for byte in head)
 
 
-def _recognise(line: str, widths: list[int]) -> Layout | None:
+def _recognise(line: str, widths: list[int]) -> LineLayout | None:
     """The layout in which a line is a row, best one of a likely width; None for a header."""
     able = []
     for layout in LAYOUTS:
@@ -634,7 +636,7 @@ def _step(problem: Problem) -> float:
 
 
 def _refuse_field(
-    path: Path, number: int, line: str, layout: Layout, names: tuple[str | None, ...]
+    path: Path, number: int, line: str, layout: LineLayout, names: tuple[str | None, ...]
 ) -> NoReturn:
     """Name the first field that is no number."""
     fields = layout.fields(line)

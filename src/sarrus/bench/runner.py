@@ -11,8 +11,8 @@ from ..outputs import new_outputs
 from ..problems import Problem
 from ..result import Result
 from ..runs.columns import unit_of
-from ..runs.folder import describe_result, describe_verdict, finite, save_motion, save_record
 from ..runs.provenance import describe_origin
+from ..runs.run_folder import describe_result, describe_verdict, finite, save_motion, save_record
 from ..simulate import CONTINUE, simulate
 from .clock import REPEATS, Timing, time_solve
 from .judge import Judgement

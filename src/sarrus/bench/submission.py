@@ -23,8 +23,8 @@ from ..disk import made_folder, read_file, write_file
 from ..names import UnknownNameError
 from ..outputs import is_finished
 from ..problems import Problem
-from ..runs.folder import RECORD
-from ..runs.record import ProblemRun, RecordError, read_record
+from ..runs.run_folder import RECORD
+from ..runs.run_records import InvalidRecordError, ProblemRun, read_record
 from .clock import CALIBRATION_VERSION, REPEATS
 from .judge import Judgement, judge_columns
 from .result_file import ResultFileError, load_columns
@@ -178,7 +178,7 @@ def _load_record(folder: Path) -> dict[str, Any]:
         raise SubmissionError(
             f"{folder}: no readable {RECORD} there ({error.strerror or error})"
         ) from error
-    except RecordError as error:
+    except InvalidRecordError as error:
         raise SubmissionError(f"{folder}: {RECORD}: {error}") from error
 
 

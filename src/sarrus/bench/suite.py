@@ -15,8 +15,8 @@ import numpy as np
 
 from ..methods import get_method
 from ..problems import Problem
-from ..runs.benchmark import CELLS, Record, winners, write_cell
-from ..runs.record import Cell as CellRecord
+from ..runs.benchmark_records import CELLS, Record, winners, write_cell
+from ..runs.run_records import CellRecord
 from .cells import FIRST_LOOK, BenchCell
 from .judge import judge
 from .runner import describe_run, run_problem, save_run

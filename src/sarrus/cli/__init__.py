@@ -10,16 +10,16 @@ import typer
 
 from .. import __version__
 from . import (
+    audit_command,
     bench,
-    engines,
-    invariants,
+    engine_commands,
+    inspect_commands,
     lists,
     model_files,
-    own,
     pictures,
-    run,
+    run_commands,
+    scaffold,
     spec,
-    standing,
     sweep,
 )
 from .errors import debugging, end_with
@@ -40,26 +40,26 @@ app = typer.Typer(
 )
 app.command("list")(lists.list_problems)
 app.command("methods")(lists.list_methods)
-app.command("engines")(engines.list_engines)
-app.command("run")(run.run)
-app.command("simulate")(run.simulate)
+app.command("engines")(engine_commands.list_engines)
+app.command("run")(run_commands.run)
+app.command("simulate")(run_commands.simulate)
 app.command("report")(pictures.report)
 app.command("movie")(pictures.movie)
 app.command("view")(pictures.view)
-app.command("inspect")(standing.inspect)
-app.command("design")(standing.design)
-app.command("audit")(invariants.audit)
-app.command("branches")(standing.branches)
-app.command("modes")(standing.modes)
+app.command("inspect")(inspect_commands.inspect)
+app.command("design")(inspect_commands.design)
+app.command("audit")(audit_command.audit)
+app.command("branches")(inspect_commands.branches)
+app.command("modes")(inspect_commands.modes)
 app.command("export")(model_files.export)
 app.command("import")(model_files.import_file)
 app.command("schema")(model_files.schema)
 app.command("judge")(bench.judge)
 app.add_typer(spec.spec, name="spec")
 app.command("bench")(bench.bench)
-app.add_typer(own.new, name="new")
-app.command("check-method")(own.check_method)
-app.command("problem")(own.problem)
+app.add_typer(scaffold.new, name="new")
+app.command("check-method")(scaffold.check_method)
+app.command("problem")(scaffold.problem)
 app.command("submit")(bench.submit)
 app.command("board")(bench.board)
 app.command("sweep")(sweep.sweep)

@@ -19,11 +19,11 @@ from ..bench.result_file import read_result_file
 from ..names import short
 from ..report import judgement_table
 from ..report.tables import passed_word
-from ..runs.folder import finite
 from ..runs.provenance import command_line
-from .engines import bench_engines, watch_cells
+from ..runs.run_folder import finite
+from .engine_commands import bench_engines, watch_cells
 from .options import Values, with_problem_options
-from .own import find_problem
+from .scaffold import find_problem
 from .screen import Screen
 
 
@@ -83,14 +83,16 @@ def bench(
 
 def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
     """Write and print who wins."""
-    best = runs.benchmark.winners(records)
-    report = report_package.benchmark.save_benchmark(out, records, best, command)
+    best = runs.benchmark_records.winners(records)
+    report = report_package.benchmark_page.save_benchmark(out, records, best, command)
     screen = Screen()
-    screen.show_table(report_package.benchmark.winner_table(best))
-    failed = len(report_package.benchmark.failures(records))
+    screen.show_table(report_package.benchmark_page.winner_table(best))
+    failed = len(report_package.benchmark_page.failures(records))
     screen.print(f"{failed} of {len(records)} runs did not keep their limits; each with")
     screen.print(f"its reason in the report: {report}", soft_wrap=True, highlight=False)
-    screen.print(f"to look at: {out / report_package.page.REPORT}", soft_wrap=True, highlight=False)
+    screen.print(
+        f"to look at: {out / report_package.html_page.REPORT}", soft_wrap=True, highlight=False
+    )
 
 
 @with_problem_options
@@ -199,7 +201,7 @@ def board(
             raise ValueError(f"{place}: no such file or folder")
     records, bad = bench_package.submission.collect_records(places)
     screen = Screen()
-    screen.show_table(report_package.benchmark.board_table(records, bad))
+    screen.show_table(report_package.benchmark_page.board_table(records, bad))
     screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
     if not records:
         raise typer.Exit(1)

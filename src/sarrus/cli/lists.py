@@ -12,8 +12,8 @@ from rich.table import Table
 
 from .. import cache, problems
 from ..arrays import plain_sum
-from ..own_method import installed
 from ..report import problem_table
+from ..user_methods import installed
 from .options import Json
 from .screen import Screen
 

@@ -15,7 +15,7 @@ from ..formats import Imported, is_foreign, read, write_mjcf, write_osim, write_
 from ..formats.report import Report
 from ..mechanism import Mechanism, find_remarks
 from ..mechanism.files import load, load_file, make_schema, to_data, to_text
-from ..mechanism.files.writing import save_text
+from ..mechanism.files.model_writer import save_text
 from ..names import pick
 from ..studies import make_study_schema
 from .options import Force, Values, check_free, refuse_options, with_problem_options

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import problems
-from ..asked import AT_CROSSING
+from ..settings import AT_CROSSING
 
 Values = dict[str, float]
 Settings = dict[str, Any]

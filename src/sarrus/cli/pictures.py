@@ -14,9 +14,9 @@ from .. import problems, workbench
 from .. import report as report_package
 from .. import runs as runs_package
 from ..mechanism import to_data
-from ..mechanism.files.reading import read_text
+from ..mechanism.files.model_reader import read_text
 from ..outputs import new_output
-from ..report.page import REPORT
+from ..report.html_page import REPORT
 from .model_files import ENDINGS, is_model_file, load_model
 from .options import Duration, Force, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
@@ -45,14 +45,14 @@ def report(
         check_free(out, force)
     # a name that the user chose, or one of ours, which replaces only what is ours
     begin = new_output if out is None else nullcontext
-    if len(folders) == 1 and runs_package.benchmark.is_benchmark(folders[0]):
+    if len(folders) == 1 and runs_package.benchmark_records.is_benchmark(folders[0]):
         path = out or folders[0] / REPORT
         with Screen(stderr=True).progress("a page of the benchmark"), begin(path) as half:
-            bad = report_package.benchmark.save_bench_report(folders[0], half)
+            bad = report_package.benchmark_page.save_bench_report(folders[0], half)
     else:
-        runs = [run for folder in folders for run in runs_package.folder.find_runs(folder)]
+        runs = [run for folder in folders for run in runs_package.run_folder.find_runs(folder)]
         if not runs:
-            raise runs_package.folder.RunFolderError(
+            raise runs_package.run_folder.RunFolderError(
                 f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
@@ -82,7 +82,7 @@ def movie(
     film = report_package.movie.Film(report_package.movie.parse_size(size), fps, speed, until)
     if out.suffix.lower() in report_package.movie.FILMS:
         check_free(out, force)
-    scene = runs_package.folder.load_run(folder).scene
+    scene = runs_package.run_folder.load_run(folder).scene
     screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as progress:
@@ -181,7 +181,7 @@ def _document(target: str, options: dict[str, float], screen: Screen) -> _Docume
 
 def _document_of_run(folder: Path, screen: Screen) -> _Document:
     """The mechanism of a run, as long as it ran; runs are records and not written into."""
-    run = runs_package.folder.load_run(folder)
+    run = runs_package.run_folder.load_run(folder)
     record = run.record
     if "model" in record:
         mechanism = load_model(str(folder / "model.yaml"), screen)

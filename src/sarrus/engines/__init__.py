@@ -5,15 +5,24 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-from ..asked import check_seconds, check_within
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 from ..names import pick
 from ..result import Result
-from .engine import Engine, Plan, Trial, Value, World
+from ..settings import check_seconds, check_within
+from .engine import Engine, EnginePlan, Trial, Value, World
 from .table import ENGINES
 from .tree import Poses
 
-__all__ = ["ENGINES", "Engine", "Plan", "Poses", "Trial", "World", "known_engines", "simulate_with"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "EnginePlan",
+    "Poses",
+    "Trial",
+    "World",
+    "known_engines",
+    "simulate_with",
+]
 
 GROUP = "sarrus.engines"
 

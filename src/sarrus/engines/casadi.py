@@ -6,18 +6,18 @@ import casadi
 import numpy as np
 
 from ..mechanism import MechanismError
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .symbolic import Algebra, Formulas, make_formulas, split_balls
 from .tree import Poses
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The integrator, and the start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.plan = plan
         self.tree = tree = split_balls(world.tree)
         n, s = tree.nv, plan.settings

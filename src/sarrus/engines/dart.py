@@ -8,17 +8,17 @@ import dartpy
 import numpy as np
 
 from ..thresholds import LEAST_MASS
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Tree, quaternions
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The world, standing at its start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.tree, self.plan = world.tree, plan
         self.world = dartpy.simulation.World()
         self.world.setTimeStep(plan.h)

@@ -12,19 +12,19 @@ from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Pull, Tree, quaternions_of_angles, turns_of
 
 SAP, BUSHINGS = "sap", "bushings"
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The plant and its simulator, standing at its start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.tree, self.plan = world.tree, plan
         s = plan.settings
         if s["loops"] not in (SAP, BUSHINGS):

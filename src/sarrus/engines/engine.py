@@ -42,7 +42,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EnginePlan:
     """What a run of an engine is: `count` steps of `h` seconds, every so manieth kept, with its settings."""
 
     count: int
@@ -154,7 +154,7 @@ class Engine:
                 f"{self.title} is not given '{mechanism.name}': its adapter has no {' and no '.join(missing)}"
             )
 
-    def build(self, world: World, plan: Plan) -> Job:
+    def build(self, world: World, plan: EnginePlan) -> Job:
         """The mechanism in the engine; loads the engine."""
         if not self.installed:
             raise ValueError(f"{self.title} is not installed; {self.install}")

@@ -12,11 +12,11 @@ import numpy as np
 from exudyn import itemInterface as item  # noqa: N813
 
 from ..arrays import Floats
-from ..kinematics.pose import turn_matrices
+from ..kinematics.configuration import turn_matrices
 from ..mechanism import MechanismError
 from ..thresholds import RIGHT_CROSS
-from .engine import Plan, World
-from .tree import GROUND, Connection, Link, Poses, turns_of
+from .engine import EnginePlan, World
+from .tree import GROUND, Poses, TreeConnection, TreeLink, turns_of
 
 # constrained translations and rotations of a row of steps, its axis being the third one
 GENERIC = {
@@ -33,13 +33,13 @@ GENERIC = {
 }
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The system, assembled at its start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.world, self.tree, self.plan = world, world.tree, plan
         self.container = exu.SystemContainer()
         self.mbs: Any = self.container.AddSystem()
@@ -55,7 +55,7 @@ class _Job:
         self.mbs.Assemble()
         self.settings = self._settings()
 
-    def _add_body(self, link: Link, speed: Floats, spin: Floats) -> None:
+    def _add_body(self, link: TreeLink, speed: Floats, spin: Floats) -> None:
         mbs = self.mbs
         if self.tree.planar:
             node = mbs.AddNode(
@@ -106,7 +106,7 @@ class _Job:
             marker = item.MarkerBodyRigid(bodyNumber=body, localHT=there)
         return int(self.mbs.AddMarker(marker))
 
-    def _add_joint(self, joint: Connection) -> None:
+    def _add_joint(self, joint: TreeConnection) -> None:
         kinds = tuple(kind for kind, _ in joint.row)
         planar, pin = self.tree.planar, kinds == ("hinge",)
         frame = np.eye(3) if planar else _frame(joint)
@@ -229,7 +229,7 @@ def _spins(e: Floats, rate: Floats) -> Floats:
     return 2.0 * (u * e[:, :1] - s * e[:, 1:] - np.cross(u, e[:, 1:]))
 
 
-def _frame(joint: Connection) -> Floats:
+def _frame(joint: TreeConnection) -> Floats:
     """Axes of a joint as columns: its own is the third, those of a cross are the first two."""
     kinds, axes = zip(*joint.row, strict=True)
     if kinds == ("hinge", "hinge"):

@@ -8,18 +8,18 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .markup import LEAST_INERTIA, write_inertial, write_tag, write_tie
 from .tree import GROUND, Poses, Tree
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The model, standing at its start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.tree, self.plan = world.tree, plan
         self.model = mujoco.MjModel.from_xml_string(make_xml(world.tree, plan))
         self.data = mujoco.MjData(self.model)
@@ -48,7 +48,7 @@ class _Job:
         return self.tree.poses(self.q, self.v)
 
 
-def make_xml(tree: Tree, plan: Plan) -> str:
+def make_xml(tree: Tree, plan: EnginePlan) -> str:
     """The model as MJCF: bodies in depth-first order, so that its coordinates are the tree's."""
     s = plan.settings
     # nothing to look for that is not there, and no silent start over where a state is not finite any more

@@ -10,18 +10,18 @@ import warp as wp
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from .engine import Plan, World
-from .tree import GROUND, Connection, Poses, turns_of
+from .engine import EnginePlan, World
+from .tree import GROUND, Poses, TreeConnection, turns_of
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The model on the processor, standing at its start; its kernels are compiled here, not while it is timed."""
     wp.config.quiet = True
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.world, self.tree, self.plan = world, world.tree, plan
         builder = newton.ModelBuilder(gravity=tuple(self.tree.gravity))
         free = set(range(len(self.tree.links)))
@@ -55,7 +55,7 @@ class _Job:
         self.q, self.v = np.full((*shape, 7), np.nan), np.full((*shape, 6), np.nan)
         self._keep(0)
 
-    def _add_joint(self, builder: Any, joint: Connection) -> None:
+    def _add_joint(self, builder: Any, joint: TreeConnection) -> None:
         """A joint by its free axes."""
         first, second, place = joint.first, joint.second, joint.place
         row = joint.row

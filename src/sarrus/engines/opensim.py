@@ -10,7 +10,7 @@ import opensim as osim
 
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Segment, Tree, make_tree
 
 # it tells every call of its integrator, on the screen and in a file
@@ -18,7 +18,7 @@ osim.Logger.setLevelString("error")
 osim.Logger.removeFileSink()
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The model, initialised at its start."""
     return _Job(world, plan)
 
@@ -31,7 +31,7 @@ def save_model(mechanism: Mechanism, path: Path) -> Tree:
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.tree, self.plan = world.tree, plan
         self.model, self.bodies = make_model(world.tree)
         self.state = self.model.initSystem()

@@ -12,19 +12,19 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Floats
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Tree
 
 Rates = Callable[[Floats, Floats], Floats]
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The model, standing at its start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.tree, self.plan = world.tree, plan
         self.model, self.joints = make_model(world.tree)
         self.data = self.model.createData()

@@ -10,20 +10,20 @@ import numpy as np
 import pybullet
 
 from ..thresholds import LEAST_MASS
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Tree
 
 # of a fixed base its mass does not matter, but its absence is told on the screen
 BASE = '<link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The world, standing at its start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.tree, self.plan = world.tree, plan
         self.client = pybullet.connect(pybullet.DIRECT)
         self.segments = list(world.tree.segments())

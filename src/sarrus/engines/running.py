@@ -12,21 +12,21 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import Floats
-from ..asked import CONTINUE, Asked
 from ..assembly import solve_start_velocity
-from ..kernels import polynomials, reasons
-from ..kernels.layout import Pieces
+from ..kernels import polynomials, return_codes
+from ..kernels.layout import StepPolynomials
+from ..kinematics.configuration import in_space, read_rows, read_spins
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import in_space, read_rows, read_spins
 from ..mechanism import Mechanism, find_remarks
 from ..methods import Outcome, Record, Run, Status
-from ..methods.outcome import COUNTERS, Taken
+from ..methods.outcome import COUNTERS, StepHistory
 from ..methods.recorder import Recorder, sample_own
 from ..methods.time_loop import Steps, Stopwatch
 from ..model import Model, make_model
 from ..result import Result
+from ..settings import CONTINUE, RunSettings
 from ..thresholds import FLOWN_OFF, SAME_OUTPUT
-from .engine import Engine, Plan, Value, World, check_tree
+from .engine import Engine, EnginePlan, Value, World, check_tree
 from .tree import Poses, make_tree
 
 # outputs of a run that asks for none in particular
@@ -43,12 +43,12 @@ def make_plan(
     step: float,
     output_step: float | None,
     settings: Mapping[str, Value],
-) -> Plan:
+) -> EnginePlan:
     """Whole steps that fill the duration, and which of them are kept: those nearest to the output step."""
     count = max(1, round(duration / step))
     h = duration / count
     every = max(1, round((output_step or duration / USUAL_OUTPUTS) / h))
-    return Plan(count, h, every, engine.settle(settings))
+    return EnginePlan(count, h, every, engine.settle(settings))
 
 
 def run_engine(
@@ -99,7 +99,7 @@ def run_engine(
         notes.append(
             f"other threads took CPU time beside the solve: {all_threads:.3g} s in all; its time is told of one"
         )
-    asked = Asked(
+    run_settings = RunSettings(
         duration=duration, outputs=times, method=engine.id, tolerance=None, step=plan.h,
         options=plan.settings, max_steps=plan.count, at_crossing=CONTINUE, misfit=None,  # type: ignore[arg-type]
         assemble=False, dense=False,
@@ -108,12 +108,12 @@ def run_engine(
     outcome = Outcome(
         status, message, record, {**dict.fromkeys(COUNTERS, 0), "steps": taken},
         {"import": 0.0, "set_up": set_up, **clock.timings, "watch_cpu": 0.0, "compile": 0.0},
-        notes, Taken(times[1:], np.full(max(len(times) - 1, 0), engine.order, np.int64)),
+        notes, StepHistory(times[1:], np.full(max(len(times) - 1, 0), engine.order, np.int64)),
     )  # fmt: skip
-    return Result(mechanism, model, record[:1], asked, outcome)
+    return Result(mechanism, model, record[:1], run_settings, outcome)
 
 
-def _ending(engine: Engine, plan: Plan, times: Floats, trouble: str) -> tuple[Status, str]:
+def _ending(engine: Engine, plan: EnginePlan, times: Floats, trouble: str) -> tuple[Status, str]:
     how = f"{engine.title} {engine.version}"
     if len(times) == len(plan.kept) and not trouble:
         end = plan.count * plan.h
@@ -163,7 +163,12 @@ def _follow(model: Model, q: Floats, v: Floats) -> None:
 
 
 def _record(
-    model: Model, mechanism: Mechanism, velocity: Floats, times: Floats, poses: Poses, plan: Plan
+    model: Model,
+    mechanism: Mechanism,
+    velocity: Floats,
+    times: Floats,
+    poses: Poses,
+    plan: EnginePlan,
 ) -> Record:
     """The outputs: states at the ends of steps; angles and work followed along cubics between them."""
     if not len(times):
@@ -179,8 +184,8 @@ def _record(
     coefficients[-1, :2] = states[-1, :2]
     beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
     orders = np.full(len(times), 3, np.int64)
-    pieces = Pieces(times, orders, coefficients, np.zeros((len(times), beside, 0)))
+    pieces = StepPolynomials(times, orders, coefficients, np.zeros((len(times), beside, 0)))
     recorder = Recorder(Run(model, velocity, times, float(times[-1]), plan.h))
     sampling = sample_own(accelerations=False, same=SAME_OUTPUT)
-    recorder.take(Steps(reasons.DONE, pieces, np.zeros(model.equations)), sampling)
+    recorder.take(Steps(return_codes.DONE, pieces, np.zeros(model.equations)), sampling)
     return recorder.record(None)

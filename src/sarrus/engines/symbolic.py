@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from .tree import GROUND, Step, Tree
+from .tree import GROUND, Tree, TreeJoint
 
 Vector = list[Any]
 
@@ -49,12 +49,14 @@ def split_balls(tree: Tree) -> Tree:
     """The same tree with three hinges about x, y, z for each ball: the second must not reach a right angle."""
     links, count, at = [], 0, {}
     for link in tree.links:
-        steps: list[Step] = []
+        steps: list[TreeJoint] = []
         for s in link.steps:
             axes = np.eye(3) if s.kind == "ball" else [s.axis]
             at[s.v] = count
             for axis in axes:
-                steps.append(Step("slide" if s.kind == "slide" else "hinge", axis, count, count))
+                steps.append(
+                    TreeJoint("slide" if s.kind == "slide" else "hinge", axis, count, count)
+                )
                 count += 1
         links.append(replace(link, steps=steps))
     turns = [replace(t, q=at[t.v], v=at[t.v]) for t in tree.turns]

@@ -10,7 +10,7 @@ import sympy
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from .engine import Plan, World
+from .engine import EnginePlan, World
 from .symbolic import Algebra, Formulas, make_formulas, split_balls
 from .tree import Poses, Tree
 
@@ -18,13 +18,13 @@ from .tree import Poses, Tree
 MOST_COORDINATES = 12
 
 
-def build(world: World, plan: Plan) -> _Job:
+def build(world: World, plan: EnginePlan) -> _Job:
     """The functions, and the start."""
     return _Job(world, plan)
 
 
 class _Job:
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: EnginePlan) -> None:
         self.plan = plan
         self.tree = tree = split_balls(world.tree)
         n = tree.nv

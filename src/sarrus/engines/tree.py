@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints, plain_sum
-from ..kinematics.pose import LINK, in_space, measure_length, turn_matrices, unit
+from ..kinematics.configuration import LINK, in_space, measure_length, turn_matrices, unit
 from ..mechanism import Body, Mechanism, MechanismError
 from ..mechanism.forces import BODY
 from ..mechanism.joints import Joint
@@ -33,7 +33,7 @@ Row = tuple[tuple[str, Floats], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TreeJoint:
     """One hinge, slider or ball of a row; axis: a world direction at the start."""
 
     kind: Literal["hinge", "slide", "ball"]
@@ -43,13 +43,13 @@ class Step:
 
 
 @dataclass(eq=False)
-class Link:
+class TreeLink:
     """Bodies welded to each other, or half of one; origin: the place of its joint, where its frame is [m]."""
 
     name: str
     parent: int
     origin: Floats
-    steps: list[Step]
+    steps: list[TreeJoint]
     bodies: list[str]
     mass: float = 0.0
     center: Floats = field(default_factory=lambda: np.zeros(3))
@@ -74,7 +74,7 @@ class Closure:
 
 
 @dataclass(frozen=True, eq=False)
-class Connection:
+class TreeConnection:
     """A joint between two links, for engines without a tree: the row of kinds and axes that it leaves."""
 
     name: str
@@ -120,7 +120,7 @@ class Turn:
 
 
 @dataclass(frozen=True, eq=False)
-class Driven:
+class DrivenJoint:
     """A hinge or slider whose coordinate is prescribed."""
 
     name: str
@@ -157,7 +157,7 @@ class Segment:
 
     above: int
     offset: Floats
-    step: Step
+    step: TreeJoint
     link: int
 
 
@@ -173,15 +173,15 @@ class Tree:
     planar: bool
     gravity: Floats
     size: float
-    links: list[Link]
+    links: list[TreeLink]
     closures: list[Closure]
     forces: list[PointForce]
     pulls: list[Pull]
     turns: list[Turn]
-    driven: list[Driven]
+    driven: list[DrivenJoint]
     spinning: list[Spinning]
     tied: list[Tied]
-    joints: list[Connection]
+    joints: list[TreeConnection]
     # the link of each body, in the mechanism's order, and its centre at the start
     owner: Ints
     centers: Floats
@@ -197,7 +197,7 @@ class Tree:
         return plain_sum(3 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
 
     @property
-    def balls(self) -> list[Step]:
+    def balls(self) -> list[TreeJoint]:
         """The balls."""
         return [s for link in self.links for s in link.steps if s.kind == "ball"]
 
@@ -467,9 +467,9 @@ class _Maker:
             *(r.joint for r in m.rotors),
             *(name for c in m.couplings for name in (c.joint, c.other)),
         }
-        self.links: list[Link] = []
+        self.links: list[TreeLink] = []
         self.link_of = {0: GROUND}
-        self.step_of: dict[str, Step] = {}
+        self.step_of: dict[str, TreeJoint] = {}
         self.nq = self.nv = 0
 
     def tree(self) -> Tree:
@@ -512,7 +512,7 @@ class _Maker:
             m.name, self.planar, in_space(m.gravity), self.size, self.links, closures,
             list(self._forces()), list(self._pulls()), list(self._turns()), list(self._driven()),
             list(self._spinning()), list(self._tied()),
-            [Connection(p.name, self.link_of[p.first], self.link_of[p.second], p.place, p.row) for p in pairs],
+            [TreeConnection(p.name, self.link_of[p.first], self.link_of[p.second], p.place, p.row) for p in pairs],
             np.array([self._link(b.name) for b in m.bodies]),
             np.array([in_space(b.center) for b in m.bodies]),
         )  # fmt: skip
@@ -600,7 +600,7 @@ class _Maker:
     ) -> int:
         steps = []
         for kind, axis in row:
-            step = Step(kind, axis, self.nq, self.nv)  # type: ignore[arg-type]
+            step = TreeJoint(kind, axis, self.nq, self.nv)  # type: ignore[arg-type]
             self.nq += 4 if kind == "ball" else 1
             self.nv += 3 if kind == "ball" else 1
             steps.append(step)
@@ -611,7 +611,7 @@ class _Maker:
             self.step_of[joint] = next(s for s in steps if s.kind == word)
         bodies = self._bodies(group)
         name = f"{bodies[0].name}, half at {joint}" if half else bodies[0].name
-        link = Link(name, parent, origin, steps, [] if half else [b.name for b in bodies])
+        link = TreeLink(name, parent, origin, steps, [] if half else [b.name for b in bodies])
         link.mass, link.center, link.inertia = self._mass(bodies, 1.0 / self.shares[group])
         self.links.append(link)
         return len(self.links) - 1
@@ -653,10 +653,10 @@ class _Maker:
             step = pick(self.step_of, t.joint, "hinge of the tree")
             yield Turn(step.q, step.v, t.stiffness, t.damping, t.free_angle, t.torque)
 
-    def _driven(self) -> Iterator[Driven]:
+    def _driven(self) -> Iterator[DrivenJoint]:
         for d in self.m.drives:
             step = pick(self.step_of, d.joint, "joint of the tree")
-            yield Driven(d.name, step.q, step.v, make_pieces(d.motion))
+            yield DrivenJoint(d.name, step.q, step.v, make_pieces(d.motion))
 
     def _spinning(self) -> Iterator[Spinning]:
         for r in self.m.rotors:

@@ -28,7 +28,7 @@ WORDS = "words"
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProcessLimits:
     """What a child may take: CPU time [s], memory beyond its start [bytes], and time on the clock [s]."""
 
     cpu: float = 20.0
@@ -41,13 +41,13 @@ class ForeignError(ValueError):
 
 
 def ask(
-    program: str, question: dict[str, Any], limits: Limits | None = None
+    program: str, question: dict[str, Any], limits: ProcessLimits | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Run a program of this folder in a child process: words and arrays of its answer.
 
     Raises ForeignError if it takes too long or too much memory, or dies. KeyboardInterrupt ends the child.
     """
-    limits = limits or Limits()
+    limits = limits or ProcessLimits()
     folder = Path(__file__).parent
     command = [sys.executable, "-P", str(folder / "child.py"), str(folder / f"{program}.py")]
     told = {"question": question, "cpu": limits.cpu, "memory": limits.memory}
@@ -84,7 +84,7 @@ def _environment() -> dict[str, str]:
 
 
 def _open(
-    answer: bytes, code: int, limits: Limits
+    answer: bytes, code: int, limits: ProcessLimits
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Words and arrays of an answer; of a child that died the reason as ForeignError."""
     if code == -getattr(signal, "SIGXCPU", 0):

@@ -117,17 +117,17 @@ def is_foreign(path: str | Path) -> bool:
 
 def write_mjcf(mechanism: Mechanism, path: str | Path) -> Report:
     """Write a mechanism as MJCF: a tree of bodies, loops as equalities; the report says what it cannot hold."""
-    return _load("writing").save_mjcf(mechanism, Path(path))
+    return _load("writers").save_mjcf(mechanism, Path(path))
 
 
 def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
     """Write a mechanism as URDF and its closures beside it (.yaml); the report says what they cannot hold."""
-    return _load("writing").save_urdf(mechanism, Path(path))
+    return _load("writers").save_urdf(mechanism, Path(path))
 
 
 def write_osim(mechanism: Mechanism, path: str | Path) -> Report:
     """Write a mechanism as an OpenSim model (extra `opensim`); the report says what it cannot hold."""
-    return _load("writing").save_osim(mechanism, Path(path))
+    return _load("writers").save_osim(mechanism, Path(path))
 
 
 def _kind(file: Path) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Floats, plain_sum
 from ..mechanism import DriveMotion, ModelFileError
-from ..mechanism.files.reading import read_text
+from ..mechanism.files.model_reader import read_text
 from ..thresholds import MEANT_SQUARE
 from .formulas import Formula, make_motion, parse
 from .parts import (
@@ -32,8 +32,8 @@ from .parts import (
     UNIVERSAL,
     WELD,
     Connection,
-    Coupling,
     FormatError,
+    JointRelation,
     Link,
     Parts,
     Placement,
@@ -436,7 +436,7 @@ class _Reader:
                 # both turn opposite ways about their own z, in the measure of their radii
                 ratio = -radii[0] / radii[1] * way * other_way
                 name = item.text("Name") or item.name
-                tie = Coupling(name, b.name, a.name, (0.0, ratio), authored=True)
+                tie = JointRelation(name, b.name, a.name, (0.0, ratio), authored=True)
                 self.parts.couplings.append(tie)
                 return
         raise self.parts.refuse(

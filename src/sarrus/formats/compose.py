@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..assembly import AssemblyError, assemble, fit_velocities
 from ..mechanism import Mechanism, find_gaps
 from ..thresholds import BRIDGED, SAME_IN_FILE
-from .building import Builder, Rigid
+from .body_builder import Builder, Rigid
 from .chains import Same, are_independent, reduce_chain
 from .couplings import take_couplings
 from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy

@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from ..mechanism.forces import Coupling as Gear
-from .parts import PRISMATIC, REVOLUTE, WELD, Connection, Coupling, Parts, Placement, turn_about
+from .parts import (
+    PRISMATIC,
+    REVOLUTE,
+    WELD,
+    Connection,
+    JointRelation,
+    Parts,
+    Placement,
+    turn_about,
+)
 
 
 def take_couplings(parts: Parts) -> None:
@@ -28,7 +37,7 @@ def take_couplings(parts: Parts) -> None:
 
 
 def _check(
-    parts: Parts, coupling: Coupling, joint: Connection | None, other: Connection | None
+    parts: Parts, coupling: JointRelation, joint: Connection | None, other: Connection | None
 ) -> None:
     what = f"coupling '{coupling.name}' ({coupling.joint} = {_polynomial(coupling)})"
     leave = "take it out of the file to open it with one freedom more"
@@ -50,7 +59,7 @@ def _check(
         )
 
 
-def _turned(coupling: Coupling) -> Coupling:
+def _turned(coupling: JointRelation) -> JointRelation:
     """The same, said of the other joint: what is driven leads."""
     c0, c1, *_ = coupling.coefficients
     return replace(
@@ -75,7 +84,7 @@ def _hold(parts: Parts, joint: Connection, value: float) -> None:
     parts.report.changed.append(f"joint '{joint.name}' is held at {value:g}")
 
 
-def _polynomial(coupling: Coupling) -> str:
+def _polynomial(coupling: JointRelation) -> str:
     words = [
         f"{c:g}" + ("" if k == 0 else f" {coupling.other}" + (f"^{k}" if k > 1 else ""))
         for k, c in enumerate(coupling.coefficients)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from .. import verdict
 from ..mechanism import LockedError, Mechanism
 from ..mechanism.joints import End
-from .building import Builder
+from .body_builder import Builder
 from .fitting import least_turn
 from .parts import GROUND, Connection, Placement, read_frame
 
@@ -72,7 +72,7 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
             "changed so that it moves"
         )
     try:
-        freed, notes = verdict.mending.bridge_misfit(part, equations, misfit)
+        freed, notes = verdict.misfit_repair.bridge_misfit(part, equations, misfit)
     except LockedError as error:
         raise builder.parts.refuse(str(error)) from error
     builder.report.closing += notes

@@ -27,8 +27,8 @@ from .parts import (
     SPHERICAL,
     WELD,
     Connection,
-    Coupling,
     FormatError,
+    JointRelation,
     Link,
     Parts,
     Placement,
@@ -385,7 +385,7 @@ class _Reader:
         other = self.name("jnt", m.eq_obj2id[k]) if m.eq_obj2id[k] >= 0 else ""
         coefficients = tuple(float(x) for x in (data[:5] if other else data[:1]))
         name = m.names["eq"][k] or f"{joint}/{other or 'held'}"
-        self.parts.couplings.append(Coupling(name, joint, other, coefficients))
+        self.parts.couplings.append(JointRelation(name, joint, other, coefficients))
         return 1
 
     # what is not taken

@@ -144,7 +144,7 @@ class Connection:
 
 
 @dataclass(frozen=True, eq=False)
-class Coupling:
+class JointRelation:
     """A joint whose coordinate is a polynomial of another's, both counted from frame to frame.
 
     authored: the first coefficient does not count, it is what the authored position says.
@@ -181,7 +181,7 @@ class Parts:
     links: dict[str, Link] = field(default_factory=dict)
     connections: list[Connection] = field(default_factory=list)
     springs: list[SpringPart] = field(default_factory=list)
-    couplings: list[Coupling] = field(default_factory=list)
+    couplings: list[JointRelation] = field(default_factory=list)
     # name, link, place in it
     points: list[tuple[str, str, Floats]] = field(default_factory=list)
     # link, velocity of its frame's place, angular velocity; in world directions

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import ModelFileError
-from ..mechanism.files.reading import load_document
+from ..mechanism.files.model_reader import load_document
 from .parts import (
     EQUATIONS,
     GROUND,
@@ -23,8 +23,8 @@ from .parts import (
     UNIVERSAL,
     WELD,
     Connection,
-    Coupling,
     FormatError,
+    JointRelation,
     Link,
     Parts,
     Placement,
@@ -344,7 +344,7 @@ class _Reader:
         offset = float(numbers(found, "offset", "0", 1, self.source)[0])
         self.believed -= 1
         name = f"mimic of {joint.name}"
-        self.parts.couplings.append(Coupling(name, joint.name, other, (offset, ratio)))
+        self.parts.couplings.append(JointRelation(name, joint.name, other, (offset, ratio)))
 
     # closures
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .language.kinds import BOOL, DTYPES, FLOAT, INT, Layout, Rank, Record
+from .language.kinds import BOOL, DTYPES, FLOAT, INT, ArrayType, ObjectLayout, TupleType
 
 Packed = tuple[tuple[Any, ...], bytes, list[Any]]
 
@@ -30,13 +30,13 @@ def _word(place: int) -> int:
     return ctypes.c_size_t.from_address(place).value
 
 
-def find_layout() -> Layout:
+def find_layout() -> ObjectLayout:
     """Where arrays and tuples keep what code needs, tried on some; raises where that is another way."""
     head, items = object.__basicsize__, tuple.__basicsize__
     some = np.zeros((5, 3), np.int64)
     pair = (some, some)
     types = [at for at in range(0, head, 8) if _word(id(some) + at) == id(np.ndarray)]
-    found = Layout(
+    found = ObjectLayout(
         types[-1] if types else 0, head, head + 8, head + 16, head + 40, head + 48, items
     )
     sizes = _word(id(some) + found.sizes)
@@ -63,7 +63,7 @@ _OWN = [np.dtype(x) for x in (np.float64, np.int64, np.bool_, np.complex128)]
 _TYPES = [id(np.ndarray), *map(id, _OWN)]
 # types of numbers and named tuples, as they were seen first; of arrays, by their dtype and axes
 _KINDS: dict[type, Any] = {float: FLOAT, int: INT, bool: BOOL, type(None): None}
-_RANKS: dict[tuple[str, int], Rank] = {}
+_RANKS: dict[tuple[str, int], ArrayType] = {}
 # tuples with numbers in them, their types and words, by identity: they live here, and are small
 _SMALL: dict[int, tuple[Any, Any, Words]] = {}
 MOST_SMALL = 32
@@ -85,7 +85,7 @@ def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
             continue
         if isinstance(kind, str):
             words.append(value if kind == FLOAT else int(value))
-        elif isinstance(kind, Record) and not kind.plain:
+        elif isinstance(kind, TupleType) and not kind.plain:
             keep.append(_words_of(value))
             words.append(keep[-1].address)
         else:
@@ -130,7 +130,7 @@ def kind_of_argument(value: Any) -> Any:
         return _rank(value)
     if isinstance(value, tuple):
         names = getattr(value, "_fields", tuple(str(n) for n in range(len(value))))
-        return Record.of(names, tuple(kind_of_argument(x) for x in value))
+        return TupleType.of(names, tuple(kind_of_argument(x) for x in value))
     if value is None:
         return None
     for kinds, kind in (((bool, np.bool_), BOOL), ((int, np.integer), INT), ((float,), FLOAT)):
@@ -139,10 +139,10 @@ def kind_of_argument(value: Any) -> Any:
     raise TypeError(f"kernels take no {type(value).__name__}")
 
 
-def _rank(value: Any) -> Rank:
+def _rank(value: Any) -> ArrayType:
     if value.dtype.char not in DTYPES:
         raise TypeError(f"kernels take no arrays of {value.dtype}")
-    rank = _RANKS[value.dtype.char, value.ndim] = Rank(DTYPES[value.dtype.char], value.ndim)
+    rank = _RANKS[value.dtype.char, value.ndim] = ArrayType(DTYPES[value.dtype.char], value.ndim)
     return rank
 
 

@@ -7,14 +7,14 @@ with it the columns by which sums of products make the unknowns; those of the co
 
 import numpy as np
 
+from .applied_forces import add_load_coefficient, keep_load_forms
 from .compiler import kernel
+from .double_double import alike, is_wide, rounded
 from .elements.drive import add_sides
 from .forms import eval_form_rates
-from .loads import add_load_coefficient, keep_load_forms
-from .rules import HIGHEST_ORDER
 from .simd import WIDTH, in_lanes, lanes_from, rows_of_lanes, width_of
 from .solve import add_augmentation, is_regular, solve_factored, solve_refined
-from .wide import alike, is_wide, rounded
+from .step_control import HIGHEST_ORDER
 
 UNITS = np.eye(WIDTH)
 # of the order m = k + 2: 1 / (m (m - 1)), and what lam_{k-1}, as it was solved for, counts there

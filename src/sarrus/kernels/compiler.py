@@ -53,14 +53,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     return Kernel(function) if COMPILES else function
 
 
-def block(function: Callable[..., Any]) -> Any:
+def noinline(function: Callable[..., Any]) -> Any:
     """Compile a larger function that others call, on its own: inlining it again and again would
     cost compile time and gain nothing.
     """
     return Kernel(function, inline="noinline") if COMPILES else function
 
 
-def seldom(function: Callable[..., Any]) -> Any:
+def cold(function: Callable[..., Any]) -> Any:
     """Compile a larger function that is rarely reached: also in own code it is the general one (own.py)."""
     return Kernel(function, inline="noinline", seldom=True) if COMPILES else function
 
@@ -70,7 +70,7 @@ def exact(function: Callable[..., Any]) -> Any:
     return Kernel(function, exact=True) if COMPILES else function
 
 
-def law(function: Formula) -> Formula:
+def formula(function: Formula) -> Formula:
     """Leave a formula as it is, for numbers and arrays in Python; kernels that use it compile it."""
     return function
 
@@ -159,9 +159,9 @@ WRONG = object()
 
 @functools.lru_cache(maxsize=1)
 def _engine() -> Any:
-    from .native import Engine
+    from .native import NativeCode
 
-    return Engine()
+    return NativeCode()
 
 
 @functools.cache

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .compiler import block, entry, kernel
+from .compiler import entry, kernel, noinline
 from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
 from .layout import Form, make_room
 from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
@@ -104,7 +104,7 @@ NOTHING, HALVES, A_PLACE = 0, 1, 2
 WAITING = 4
 
 
-class Structure(NamedTuple):
+class EliminationStructure(NamedTuple):
     """What the elimination of one mechanism needs besides its form.
 
     equation: of each unknown in the order of elimination, or -1; part: of each unknown; joint: 1 for equations
@@ -150,13 +150,13 @@ class Disc(NamedTuple):
     growth: Floats
     out: Floats
     kept: Floats
-    usual: Floats
+    reference_pivots: Floats
     sums: Floats
     known: Floats
     stack: Floats
 
 
-def make_structure(form: Form, parts: Ints) -> Structure:
+def make_structure(form: Form, parts: Ints) -> EliminationStructure:
     """What the elimination needs; parts: of each coordinate, the part of the mechanism that it belongs to."""
     nq, nc = len(form.Q), len(form.phi0)
     equation = np.full(nq + nc, -1, np.int64)
@@ -169,10 +169,12 @@ def make_structure(form: Form, parts: Ints) -> Structure:
     J = np.add.reduceat(form.C_val * form.e0[form.C_form], form.C_start[:-1]) if nc else np.zeros(0)
     size = np.bincount(form.J_eq, J * J, nc)
     # an equation whose row vanishes at the start is compared with the others
-    return Structure(equation, part, joint, np.maximum(size, 1e-6 * size.max(initial=1e-300)))
+    return EliminationStructure(
+        equation, part, joint, np.maximum(size, 1e-6 * size.max(initial=1e-300))
+    )
 
 
-def make_disc(form: Form, structure: Structure, rows: int) -> Disc:
+def make_disc(form: Form, structure: EliminationStructure, rows: int) -> Disc:
     """Memory for polynomials with so many coefficients."""
     nq, nc, nf, nj = len(form.Q), len(form.phi0), len(form.e0), len(form.J_eq)
     n, parts = nq + nc, int(structure.part.max(initial=0)) + 1
@@ -200,7 +202,7 @@ def eval_powers(disc, order, x, y):
         a = c
 
 
-@block
+@noinline
 def eval_jacobians(form, disc, qc, order):
     """J at the nodes whose powers are known."""
     lanes = in_lanes(disc)
@@ -218,7 +220,7 @@ def eval_jacobians(form, disc, qc, order):
     eval_jacobian(form, lanes.e_im, lanes.J_im)
 
 
-@block
+@noinline
 def eval_jacobian_rates(form, disc, qc, order):
     """Derivatives of J by the time at the nodes whose powers are known."""
     lanes = in_lanes(disc)
@@ -237,7 +239,7 @@ def eval_jacobian_rates(form, disc, qc, order):
     eval_jacobian(form, lanes.e_rate_im, lanes.J_rate_im)
 
 
-@block
+@noinline
 def eval_violation(form, structure, disc):
     """The largest violation of the joints' constraints at the nodes, squared."""
     lanes = in_lanes(disc)
@@ -306,7 +308,7 @@ def eval_largest(disc, row):
     return largest
 
 
-@block
+@noinline
 def leave_out_dependent(form, structure, disc, j, violation):
     """Leave out the equation of unknown j if its pivot vanishes at all nodes.
 
@@ -332,7 +334,7 @@ def leave_out_dependent(form, structure, disc, j, violation):
     return violation
 
 
-@block
+@noinline
 def eliminate_nodes(form, structure, disc):
     """K = L D L^T at all nodes: pivots, then what is left of the columns; dependent equations are left out."""
     lanes = in_lanes(disc)
@@ -372,7 +374,7 @@ def eliminate_nodes(form, structure, disc):
                 t += 1
 
 
-@block
+@noinline
 def eliminate_rates(form, structure, disc):
     """K = L D L^T and its derivative at all nodes; disc.trace: sum of d'/d over the pivots of each part."""
     lanes = in_lanes(disc)
@@ -452,13 +454,13 @@ def eval_low(form, structure, disc):
         if disc.kept[k] > 0.0:
             pivot = -disc.L[form.pos_c[k], WIDTH - 1] / structure.size[k]
             # where inertia of others is left out pivots have a bound; a first one is compared with itself
-            disc.usual[k] = max(disc.usual[k], pivot)
-            low = min(low, pivot / max(disc.usual[k], TINY))
+            disc.reference_pivots[k] = max(disc.reference_pivots[k], pivot)
+            low = min(low, pivot / max(disc.reference_pivots[k], TINY))
             rank += 1.0
     return low, rank
 
 
-@block
+@noinline
 def screen_step(form, structure, disc, qc, order, c, half):
     """Of a step about c: the sum over the zeros in its disc, smallest pivot, rank and log|g| at its centre."""
     radius = WIDER * half
@@ -472,7 +474,7 @@ def screen_step(form, structure, disc, qc, order, c, half):
     return excess, low, rank, regularity
 
 
-@block
+@noinline
 def eval_moments(form, structure, disc, qc, order, c, radius):
     """Moments of the zeros in a disc, in disc.sums, for each part of the mechanism."""
     x = rows_of_lanes(RIM_COS)[0] * radius + c
@@ -522,7 +524,7 @@ def eval_variance(sums):
     return second, narrow
 
 
-@block
+@noinline
 def settle_place(form, structure, disc, qc, order, c, radius, m):
     """Mean and variance of zeros that are one place for the moments in disc.known, from discs about themselves.
 
@@ -598,7 +600,7 @@ def keep_place(found, count, t, zeros, variance, m, resolved):
     found[count, RESOLVED] = resolved
 
 
-@block
+@noinline
 def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, count):
     """What a disc holds of a part whose moments are known: NOTHING, HALVES to be looked at, or A_PLACE, now kept.
 
@@ -629,7 +631,7 @@ def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, fo
     return A_PLACE, c, half
 
 
-@block
+@noinline
 def search(form, structure, disc, qc, order, c, half, part, splits, found):
     """Places at which J loses rank, or nearly does, less than `half` from c; returns how many there are.
 

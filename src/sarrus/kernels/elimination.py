@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Ints
-from .compiler import block, entry, kernel
+from .compiler import entry, kernel, noinline
 
 
 class Elimination(NamedTuple):
@@ -79,7 +79,7 @@ def sift_down(g, count, k):
     g.at[i] = k
 
 
-@block
+@noinline
 def find_neighbours(first, second, g):
     """Of each unknown those it shares an entry with; returns where the pool ends, -1 if it is too small."""
     n = len(g.size)
@@ -120,7 +120,7 @@ def find_neighbours(first, second, g):
     return end
 
 
-@block
+@noinline
 def let_others_wait(g, k, nq, more):
     """Add to what the equations wait for that share a coordinate with an early one; each once."""
     # marks of rows that are joined are positive, and come between the two times
@@ -135,7 +135,7 @@ def let_others_wait(g, k, nq, more):
                     g.waiting[j] += more
 
 
-@block
+@noinline
 def join_rows(g, i, end, stamp):
     """Let the neighbours of an unknown that goes be neighbours of each other.
 

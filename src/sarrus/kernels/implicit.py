@@ -30,7 +30,7 @@ One Newton loop solves all three (`correct`).
 
 from typing import Any, NamedTuple
 
-from .compiler import block, entry, kernel
+from .compiler import entry, kernel, noinline
 from .forms import (
     add_constraint_rates,
     eval_constraint_rates,
@@ -40,7 +40,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
-from .reasons import FULL, NOT_CONVERGED
+from .return_codes import FULL, NOT_CONVERGED
 from .solve import (
     add_augmentation,
     assemble_blocks,
@@ -52,7 +52,7 @@ from .solve import (
 from .stepping import (
     FACTORISATIONS,
     ITERATIONS,
-    LOOSENED,
+    RELAXED,
     STEPS,
     accelerate,
     add_mass_times,
@@ -96,7 +96,7 @@ class Both(NamedTuple):
     part: Any
 
 
-class System(NamedTuple):
+class ImplicitSystem(NamedTuple):
     """A system above: the position, which is solved for, hat and scale, and what only some have, else None.
 
     hat: of an energy-momentum step the position at its start.
@@ -218,7 +218,7 @@ def correct_middle(form, ws, J, system, stale, mu, counters):
     return size
 
 
-@block
+@noinline
 def correct(form, ws, J, system, tolerance, loose, iterations, mu, counters):
     """Newton's method on a system above; returns whether it converged, and the last correction.
 
@@ -245,7 +245,7 @@ def correct(form, ws, J, system, tolerance, loose, iterations, mu, counters):
     return False, size
 
 
-@block
+@noinline
 def factorise_pair(form, Ja, Jb, L, U):
     """Assemble and factorise; L: the pivots' inverses, then the columns of L; U: the rows of U."""
     n = len(form.pos_q) + len(form.pos_c)
@@ -259,7 +259,7 @@ def factorise_pair(form, Ja, Jb, L, U):
     eliminate_pair(form, n, L, U)
 
 
-@block
+@noinline
 def project_rates(form, ws, x):
     """X += the change of least mass that takes the rates in ws.phi to zero, with the factor at hand."""
     solve_gaps(form, ws, 0)
@@ -288,13 +288,13 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
         for i in range(nq):
             q_hat[i] = q0[i] + h * v0[i] + scale * a0[i]
             q[i] = q0[i] + h * v0[i] + 2.0 * scale * a0[i]
-        system = System(q, q_hat, scale, None, None)
+        system = ImplicitSystem(q, q_hat, scale, None, None)
         converged, size = correct(
             form, ws, J, system, tolerance, LOOSE, ENOUGH_ITERATIONS, mu, counters
         )
         if not converged and size <= LOOSEST:
             converged = True
-            counters[LOOSENED] += 1
+            counters[RELAXED] += 1
         for i in range(nq):
             dq = q[i] - q0[i]
             v[i] = 2.0 * dq / h - v0[i]
@@ -371,12 +371,12 @@ def advance_generalized_alpha(
                 hat[i] = v_base - scale * past
                 v[i] = v0[i] + h * a0[i]
         if index == 3:
-            position = System(q, hat, scale, None, None)
+            position = ImplicitSystem(q, hat, scale, None, None)
             converged, _ = correct(
                 form, ws, J, position, tolerance, LOOSE, MOST_ITERATIONS, mu, counters
             )
         else:
-            both = System(q, hat, scale, Both(v, base, h * beta / gamma), None)
+            both = ImplicitSystem(q, hat, scale, Both(v, base, h * beta / gamma), None)
             converged, _ = correct(
                 form, ws, J, both, tolerance, LOOSE, MOST_ITERATIONS, mu, counters
             )
@@ -422,7 +422,7 @@ def advance_energy_momentum(form, ws, U, J_start, J_middle, J_end, h, fresh, mu,
         for i in range(nq):
             dq[i] = h * v0[i] + scale * a0[i]
             q[i] = q0[i] + dq[i]
-        system = System(q, q0, scale, None, Middle(v0, J_start, h, dq, J_middle, U))
+        system = ImplicitSystem(q, q0, scale, None, Middle(v0, J_start, h, dq, J_middle, U))
         converged, _ = correct(
             form, ws, J_end, system, MIDDLE_TOLERANCE, MIDDLE_LOOSE, MOST_ITERATIONS, mu, counters
         )

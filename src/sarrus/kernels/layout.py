@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
+from .double_double import widen
 from .simd import WIDTH, fill_lanes
-from .wide import widen
 
 
 class Form(NamedTuple):
@@ -107,7 +107,7 @@ class Workspace(NamedTuple):
     log_size: Floats
     reach: Floats
     # largest pivot that each equation has shown
-    usual: Floats
+    reference_pivots: Floats
     # all forces together
     Q: Floats
     # numbers of the step that is being taken (series.py)
@@ -140,7 +140,7 @@ SCRATCH = frozenset(
 )
 
 
-class Pieces(NamedTuple):
+class StepPolynomials(NamedTuple):
     """Polynomials of steps, one row a step: q = sum of coefficients[n, k] (t - starts[n])^k.
 
     starts: of the steps, and the end of the last; orders: the highest power that counts. Coefficients of twice
@@ -153,15 +153,19 @@ class Pieces(NamedTuple):
     starts: Floats
     orders: Ints
     coefficients: Floats
-    sides: Floats
-    usual: Floats = np.zeros((0, 0))
+    angle_and_work_series: Floats
+    reference_pivots: Floats = np.zeros((0, 0))
 
-    def some(self, first: int, last: int) -> Pieces:
+    def some(self, first: int, last: int) -> StepPolynomials:
         """The steps from one to another, the same memory."""
         rows = slice(first, last)
         starts = self.starts[first : last + 1]
-        return Pieces(
-            starts, self.orders[rows], self.coefficients[rows], self.sides[rows], self.usual[rows]
+        return StepPolynomials(
+            starts,
+            self.orders[rows],
+            self.coefficients[rows],
+            self.angle_and_work_series[rows],
+            self.reference_pivots[rows],
         )
 
 
@@ -249,11 +253,11 @@ def make_workspace(form: Form, order: int) -> Workspace:
     return Workspace(*make_room(*_shapes(form, order, fill_lanes)))
 
 
-def make_wide_workspace(form: Form, order: int, usual: Floats) -> Workspace:
+def make_wide_workspace(form: Form, order: int, reference_pivots: Floats) -> Workspace:
     """The same for wide numbers; usual: pivots as they are known, which need no more digits."""
     ws = Workspace(*(widen(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count)))
     sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
-    return set_apart(ws._replace(**sizes, usual=usual))
+    return set_apart(ws._replace(**sizes, reference_pivots=reference_pivots))
 
 
 def make_lone_workspace(form: Form, order: int) -> Workspace:

@@ -10,8 +10,8 @@ for its truncation to be below rounding.
 import numpy as np
 
 from .compiler import kernel
+from .double_double import fused
 from .simd import choose
-from .wide import fused
 
 LOG_TWO_HIGH, LOG_TWO_LOW = 0.6931471803691238, 1.9082149292705877e-10
 ONE_OVER_LOG_TWO = 1.4426950408889634

@@ -74,7 +74,7 @@ def compile_kernel(text: str, level: int = 1) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-class Engine:
+class NativeCode:
     """Object code in memory, as long as this lives."""
 
     def __init__(self) -> None:

@@ -18,14 +18,14 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..thresholds import NEW_MOTION, WEAK_CHOICE
-from .compiler import block, entry, kernel
+from .applied_forces import eval_loads
+from .compiler import entry, kernel, noinline
 from .forms import (
     eval_constraints,
     eval_curvature,
     eval_form_rates,
 )
-from .loads import eval_loads
-from .reasons import FULL, LOST_RANK, OVERFLOW
+from .return_codes import FULL, LOST_RANK, OVERFLOW
 from .solve import project_position, refinements_for, solve_gaps, solve_refined
 from .stepping import (
     FACTORISATIONS,
@@ -99,7 +99,7 @@ def solve_dense(A, b, n):
     return smallest
 
 
-@block
+@noinline
 def project_vector(form, ws, refinements, x):
     """Replace x by the nearest motion that the constraints allow, in the mass metric."""
     for i in range(len(ws.b)):
@@ -146,7 +146,7 @@ def find_basis(form, ws, refinements, q, R):
     return len(q), kept, 0.0
 
 
-@block
+@noinline
 def choose(R, scratch, chosen):
     """Independent coordinates: rows of the largest pivots of the basis, by full pivoting."""
     f, nq = R.shape
@@ -168,7 +168,7 @@ def choose(R, scratch, chosen):
                 scratch[j, i] -= s * scratch[n, i]
 
 
-@block
+@noinline
 def normalise(R, chosen, G):
     """Combine the rows of R so that R[j][chosen[k]] = 1 if j = k, else 0; returns the pivot."""
     f = R.shape[0]
@@ -179,7 +179,7 @@ def normalise(R, chosen, G):
     return solve_dense(G, R, f)
 
 
-@block
+@noinline
 def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
     """Basis, velocity and acceleration at t and q; returns the smallest pivot and the opening."""
     chosen, R, G, y = basis.chosen, basis.R, basis.G, basis.y

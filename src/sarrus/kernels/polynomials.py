@@ -7,7 +7,7 @@ Made from states [HairerNorsettWanner1993, sec. II.6]: position, velocity and ac
 (n, order + 1, nq).
 """
 
-from .compiler import block, entry, kernel
+from .compiler import entry, kernel, noinline
 from .simd import shared
 
 
@@ -17,7 +17,7 @@ def dot(x, i, y, j):
     return x[i] * y[j] + x[i + 1] * y[j + 1] + x[i + 2] * y[j + 2]
 
 
-@block
+@noinline
 def cauchy(x, y, first, last, total):
     """Sum over j = first .. last - 1 of x_j y_{total - j}."""
     s = 0.0
@@ -26,7 +26,7 @@ def cauchy(x, y, first, last, total):
     return s
 
 
-@block
+@noinline
 def cauchy_rates(x, y, k):
     """Coefficient k of x y': sum over j <= k of x_{k-j} (j+1) y_{j+1}."""
     s = 0.0
@@ -44,7 +44,7 @@ def dot_coefficient(x, a, b, m):
     return s
 
 
-@block
+@noinline
 def add_product(factor, x, y, last, work):
     """work += factor * integral of x y', both up to coefficient `last`."""
     for i in range(last + 1):
@@ -52,7 +52,7 @@ def add_product(factor, x, y, last, work):
             work[i + j] += factor * x[i] * (j * y[j]) / (i + j)
 
 
-@block
+@noinline
 def add_damping(factor, x, last, work):
     """work -= factor * integral of x'^2, x up to coefficient `last`."""
     for i in range(1, last + 1):

@@ -21,7 +21,7 @@ dampers so stiff that they see the turning of a velocity by a millionth converge
 import numpy as np
 
 from ..thresholds import NEW_MOTION
-from .compiler import block, kernel
+from .compiler import kernel, noinline
 from .forms import eval_form_rates, eval_jacobian
 from .simd import WIDTH, choose, in_lanes, rows_of_lanes
 
@@ -118,7 +118,7 @@ def side_by_side(rows, count, wide):
             wide[n, lane] = row[n]
 
 
-@block
+@noinline
 def eval_freedoms(form, tan, st):
     """N, M N and T of all stages, in lanes, from their J, S, G and K's factors.
 
@@ -143,7 +143,7 @@ def eval_freedoms(form, tan, st):
                 free.T[k, i, c] = side.T[i, c, k]
 
 
-@block
+@noinline
 def eval_wide_freedoms(form, tan, side, last):
     """The same for lanes; last: the motions that those of the lanes are turned from."""
     ws = in_lanes(side)
@@ -196,7 +196,7 @@ def eval_wide_freedoms(form, tan, side, last):
             T[i, c] = X[form.pos_q[i], c]
 
 
-@block
+@noinline
 def factorise_freedoms(st, h):
     """Assemble and factorise the dense system of all stages."""
     rule, free = st.rule, st.freedoms
@@ -288,7 +288,7 @@ def sum_stages(weights, x, y):
                 y[k, i] += f * x[m, i]
 
 
-@block
+@noinline
 def solve_freedoms(st, h):
     """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
     rule, free = st.rule, st.freedoms

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from ..arrays import Floats, Ints
-from .compiler import block, kernel
+from .applied_forces import eval_load_derivatives
+from .compiler import kernel, noinline
 from .forms import eval_forms, eval_jacobian
-from .loads import eval_load_derivatives
 from .solve import eliminate_pair, solve_pair
 from .stepping import largest
 
@@ -109,7 +109,7 @@ class Tangent(NamedTuple):
     L_target: Ints
 
 
-class Side(NamedTuple):
+class StageLaneWorkspace(NamedTuple):
     """Memory in which the motions of all stages are found side by side, with the lanes for a last axis.
 
     Of the stages: K's factor, J, derivatives of Q, velocities, accelerations. X: right sides, turn: (nq, f); Jv,
@@ -148,7 +148,7 @@ class Freedoms(NamedTuple):
     order: Ints
     right: Floats
     seen: Floats
-    side: Side
+    side: StageLaneWorkspace
 
 
 class Stages(NamedTuple):
@@ -220,7 +220,7 @@ def invert_block(x):
     x[2, 0], x[2, 1], x[2, 2] = s * r, s * (b * g - a * h), s * (a * e - b * d)
 
 
-@block
+@noinline
 def factorise_stages(form, tan, st, h):
     """Assemble and factorise the Newton matrix of the three stages; blocks of L and of U in st.blocks."""
     blocks = st.blocks
@@ -276,7 +276,7 @@ def factorise_stages(form, tan, st, h):
                     blocks[upper + a, k, m] = st.right[k, m]
 
 
-@block
+@noinline
 def solve_stages(form, tan, st, h):
     """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
     b = st.b_blocks
@@ -326,7 +326,7 @@ def solve_stages(form, tan, st, h):
             r[k, i] = b[tan.pos_q[i], k]
 
 
-@block
+@noinline
 def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
     """Assemble and factorise [M - G/nu - S/nu^2, J^T; J, -eps], for the estimate of the error."""
     n = len(tan.pos_q) + len(tan.pos_c)
@@ -348,7 +348,7 @@ def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
     eliminate_pair(tan, n, values, values[upper:])
 
 
-@block
+@noinline
 def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
     """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints, in place of r_q and r_v."""
     n = len(b)
@@ -375,7 +375,7 @@ def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
         r_q[i] = inverse_nu * (r_v[i] + r_q[i])
 
 
-@block
+@noinline
 def eval_tangents(form, tan, ws, st, loads, row, t, h, q, v, lam):
     """J, S = d(Q - J^T lam)/dq and G = dQ/dv at a state."""
     eval_forms(form, q, ws.e)

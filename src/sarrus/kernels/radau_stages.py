@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..thresholds import SINGULAR_LANDING
-from .compiler import block, kernel
+from .applied_forces import eval_load_power, eval_loads
+from .compiler import kernel, noinline
 from .elements.drive import eval_drive_power, eval_drives, subtract_drives
 from .forms import eval_curvature, eval_form_rates, eval_forms, eval_jacobian
-from .loads import eval_load_power, eval_loads
 from .radau_freedoms import eval_freedoms, factorise_freedoms, solve_freedoms, sum_stages
 from .radau_newton import eval_tangents, factorise_stages, solve_stages, solve_tangent
 from .solve import (
@@ -27,7 +27,7 @@ from .solve import (
 from .stepping import largest
 
 # places in the counters
-STEPS, REJECTED, ITERATIONS, FACTORISATIONS, LOOSENED, SWITCHES = 0, 1, 2, 3, 4, 5
+STEPS, REJECTED, ITERATIONS, FACTORISATIONS, RELAXED, SWITCHES = 0, 1, 2, 3, 4, 5
 
 MOST_ITERATIONS = 10
 # corrections (of a link) that are rounding, and those that may stay where rounding lets no smaller ones
@@ -41,7 +41,7 @@ MOST_CORRECTIONS = 4
 FAILED, CONVERGED, STALLED = 0, 1, 2
 
 
-class Step(NamedTuple):
+class TrialStep(NamedTuple):
     """A step that is tried: from t, so long; tau: by what velocities count; stale: whether the factor is to
     be made anew, at the first guess; tolerance: what the iteration may leave; weight: as in the goal.
     """
@@ -66,22 +66,22 @@ def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
     solve_motion(form, ws, refinements, a, lam)
 
 
-@block
+@noinline
 def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
     """Take a state back onto the constraints and solve the equations of motion there.
 
     tolerance: what solves may leave. Returns how far position and velocity
     moved, and the smallest pivot against what is usual. ws.L: factor of K there.
     """
-    moved, turned, smallest, drop = project_state(
+    moved, turned, smallest, pivot_ratio = project_state(
         form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, 0.0, q, v
     )
     refinements = refinements_for(smallest, tolerance)
     accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam)
-    return moved, turned, drop
+    return moved, turned, pivot_ratio
 
 
-@block
+@noinline
 def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
     """The same for stage k, which moved a little since its last projection, with the factor made then.
 
@@ -98,14 +98,14 @@ def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
     project_position(form, ws, loads, MOST_CORRECTIONS, q)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
-    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    smallest, pivot_ratio = eval_pivots(form, ws.L, ws.reference_pivots)
     refinements = refinements_for(smallest, tolerance)
     project_velocity(form, ws, loads, refinements, v)
     accelerate_projected(form, ws, loads, t, refinements, q, v, st.a[k], st.lam[k])
-    return drop
+    return pivot_ratio
 
 
-@block
+@noinline
 def predict(rule, first, ratio, sums, z):
     """Increments of a step `ratio` times as long as that of the polynomial given; it starts where that
     one ends (first = 1) or where it starts (first = 0). sums: scratch memory.
@@ -155,7 +155,7 @@ def keep_power(ws, st, loads, k):
 
 
 @kernel
-def keep_sides(st, loads, h, length, sides, after):
+def keep_angle_and_work(st, loads, h, length, angle_and_work_series, after):
     """Angles and work in a step, as polynomials of the time since its start, and both at its end.
 
     The work is the integral of the polynomial through the stages' powers. What lies between the stages is less
@@ -166,11 +166,11 @@ def keep_sides(st, loads, h, length, sides, after):
     na = len(st.theta)
     stages = len(st.brought)
     for i in range(na):
-        sides[i, 0] = st.theta[i]
-        sides[i, 1] = (loads.theta[i] - st.theta[i]) / length
+        angle_and_work_series[i, 0] = st.theta[i]
+        angle_and_work_series[i, 1] = (loads.theta[i] - st.theta[i]) / length
         after[i, 0] = loads.theta[i]
     power = h
-    after[na, 0] = sides[na, 0]
+    after[na, 0] = angle_and_work_series[na, 0]
     share = 1.0
     for j in range(stages):
         share *= length / h
@@ -178,11 +178,11 @@ def keep_sides(st, loads, h, length, sides, after):
         for k in range(stages):
             term += st.rule.work[j, k] * st.brought[k]
         power /= h
-        sides[na, j + 1] = term * power
+        angle_and_work_series[na, j + 1] = term * power
         after[na, 0] += h * term * share
 
 
-@block
+@noinline
 def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
     """Project so many stages and solve the equations of motion there; returns the smallest pivot against what is
     usual. first: nothing is known of their projections.
@@ -192,19 +192,19 @@ def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
         q, v = st.q[k], st.v[k]
         at = t + st.rule.nodes[k] * h
         if first:
-            _, _, drop = project_and_accelerate(
+            _, _, pivot_ratio = project_and_accelerate(
                 form, ws, loads, at, tolerance, q, v, st.a[k], st.lam[k]
             )
         else:
-            drop = follow_and_accelerate(form, ws, st, loads, k, at, tolerance)
+            pivot_ratio = follow_and_accelerate(form, ws, st, loads, k, at, tolerance)
         for n in range(len(ws.L)):
             st.L[k, n] = ws.L[n]
-        nearest = min(nearest, drop)
+        nearest = min(nearest, pivot_ratio)
         keep_power(ws, st, loads, k)
     return nearest
 
 
-@block
+@noinline
 def factorise_newton(form, tan, ws, st, loads, t, h):
     """Newton's matrix at the stages as they are: in the freedoms, or in blocks of the coordinates."""
     for k in range(len(st.q)):
@@ -217,7 +217,7 @@ def factorise_newton(form, tan, ws, st, loads, t, h):
         factorise_stages(form, tan, st, h)
 
 
-@block
+@noinline
 def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
     what is usual. start: the state at the start of the step; rate: of the last iteration.
@@ -231,8 +231,8 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     for n in range(MOST_ITERATIONS):
         start_stages(st, h, q0, v0)
         anew = n == 0 or nearest < SINGULAR_LANDING
-        drop = eval_stages(form, ws, st, loads, t, h, len(st.q), anew, wanted)
-        nearest = min(nearest, drop)
+        pivot_ratio = eval_stages(form, ws, st, loads, t, h, len(st.q), anew, wanted)
+        nearest = min(nearest, pivot_ratio)
         counters[FACTORISATIONS] += len(st.q) * (2 if anew else 1)
         if stale and n == 0:
             factorise_newton(form, tan, ws, st, loads, t, h)
@@ -276,7 +276,7 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     return FAILED, 1.0, nearest
 
 
-@block
+@noinline
 def eval_error(form, tan, st, h, tau, v0, a0):
     """The error of a step beside this one, of the order of the stages: its largest entry, velocities times tau.
 
@@ -302,7 +302,7 @@ def eval_error(form, tan, st, h, tau, v0, a0):
     return position if not velocity > position else velocity
 
 
-@block
+@noinline
 def fill_polynomial(st, h, length, state, after):
     """The polynomial of a step, from the fourth row of its start on: powers of the time since then.
 

@@ -20,7 +20,8 @@ from ..thresholds import (
     WEAK_PIVOT,
     WIDE_ROUND_OFF,
 )
-from .compiler import block, kernel
+from .compiler import kernel, noinline
+from .double_double import is_wide, rounded
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
     eval_constraint_rates,
@@ -29,8 +30,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
-from .rules import BESIDE, MOST_REFINEMENTS
-from .wide import is_wide, rounded
+from .step_control import BESIDE, MOST_REFINEMENTS
 
 
 @kernel
@@ -47,7 +47,7 @@ def assemble_blocks(form, J, larger, L):
         L[form.pos_c[k]] = -form.eps[k] * larger
 
 
-@block
+@noinline
 def factorise_damped(form, J, damping, L):
     """K with a larger eps: `damping` of each equation's own J M^-1 J^T is added to it."""
     assemble_blocks(form, J, 1.0 + damping / EPS, L)
@@ -82,7 +82,7 @@ def relative_pivot(form, L, k):
 
 
 @kernel
-def learn_pivots(form, L, usual):
+def learn_pivots(form, L, reference_pivots):
     """The largest relative pivot that each equation has shown so far, in `usual`; below 0 while it is redundant.
 
     Equations that depend on each other may change their parts: one becomes independent of those before it while
@@ -93,37 +93,37 @@ def learn_pivots(form, L, usual):
     # where none has fallen, as at the start, none is sought
     low = 0
     lost = 1.0
-    for k in range(len(usual)):
-        if usual[k] > PERMANENT_PIVOT:
+    for k in range(len(reference_pivots)):
+        if reference_pivots[k] > PERMANENT_PIVOT:
             pivot = relative_pivot(form, L, k)
-            if pivot < max(SINGULAR_LANDING * usual[k], PERMANENT_PIVOT):
+            if pivot < max(SINGULAR_LANDING * reference_pivots[k], PERMANENT_PIVOT):
                 low += 1
-            if pivot < LOWERED_PIVOT * usual[k]:
-                lost *= pivot / usual[k]
-    for k in range(len(usual)):
+            if pivot < LOWERED_PIVOT * reference_pivots[k]:
+                lost *= pivot / reference_pivots[k]
+    for k in range(len(reference_pivots)):
         pivot = relative_pivot(form, L, k)
-        regular = usual[k] > PERMANENT_PIVOT
-        if low > 0 and usual[k] <= PERMANENT_PIVOT < pivot:
+        regular = reference_pivots[k] > PERMANENT_PIVOT
+        if low > 0 and reference_pivots[k] <= PERMANENT_PIVOT < pivot:
             fallen = -1
             least = 1.0
-            for j in range(len(usual)):
-                if usual[j] > PERMANENT_PIVOT:
+            for j in range(len(reference_pivots)):
+                if reference_pivots[j] > PERMANENT_PIVOT:
                     other = relative_pivot(form, L, j)
                     # one that rose only while parts changed has not far to fall
-                    bound = max(SINGULAR_LANDING * usual[j], PERMANENT_PIVOT)
-                    if other < bound and other / usual[j] < least:
-                        least = other / usual[j]
+                    bound = max(SINGULAR_LANDING * reference_pivots[j], PERMANENT_PIVOT)
+                    if other < bound and other / reference_pivots[j] < least:
+                        least = other / reference_pivots[j]
                         fallen = j
             if fallen >= 0:
-                usual[fallen] = -usual[fallen]
+                reference_pivots[fallen] = -reference_pivots[fallen]
                 low -= 1
                 regular = True
         if regular or (pivot > 0.0 and pivot * lost > PERMANENT_PIVOT):
-            usual[k] = min(max(abs(usual[k]), pivot), 1.0)
+            reference_pivots[k] = min(max(abs(reference_pivots[k]), pivot), 1.0)
 
 
 @kernel
-def eval_pivots(form, L, usual):
+def eval_pivots(form, L, reference_pivots):
     """The smallest relative pivot, and the smallest against what is usual for its equation.
 
     An equation that never had more than PERMANENT_PIVOT is redundant at every position: it says nothing
@@ -132,46 +132,46 @@ def eval_pivots(form, L, usual):
     about EPS (that of all pivots is the determinant of J M^-1 J^T + eps).
     """
     smallest = 1.0
-    drop = 1.0
+    pivot_ratio = 1.0
     rise = 0.0
-    for k in range(len(usual)):
+    for k in range(len(reference_pivots)):
         pivot = relative_pivot(form, L, k)
-        if usual[k] > PERMANENT_PIVOT:
+        if reference_pivots[k] > PERMANENT_PIVOT:
             smallest = min(smallest, pivot)
-            drop = min(drop, pivot / usual[k])
+            pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
         else:
             rise = max(rise, pivot)
-    if rise < RISEN_PIVOT or drop >= SINGULAR_LANDING:
-        return smallest, drop
+    if rise < RISEN_PIVOT or pivot_ratio >= SINGULAR_LANDING:
+        return smallest, pivot_ratio
     fallen = 0
     log_drop = 0.0
     others = 1.0
-    for k in range(len(usual)):
-        if usual[k] > PERMANENT_PIVOT:
+    for k in range(len(reference_pivots)):
+        if reference_pivots[k] > PERMANENT_PIVOT:
             pivot = relative_pivot(form, L, k)
-            if pivot < SINGULAR_LANDING * usual[k]:
+            if pivot < SINGULAR_LANDING * reference_pivots[k]:
                 fallen += 1
-                log_drop += np.log(rounded(pivot / usual[k]))
+                log_drop += np.log(rounded(pivot / reference_pivots[k]))
             else:
                 others = min(others, pivot)
     together = min(1.0, rise / EPS * np.exp(log_drop / fallen))
     if together < SINGULAR_LANDING:
-        return smallest, max(drop, together)
+        return smallest, max(pivot_ratio, together)
     return others, together
 
 
 @kernel
-def is_beside(form, L, usual, resting):
+def is_near_singular(form, L, reference_pivots, resting):
     """Whether the factor is that of a position beside a singular one: a pivot is a small share of what is usual.
 
     Where nothing is usual yet, at the start of a run: it is smaller than any of a regular equation, and more
     than a redundant one has. Of a start at rest nobody knows whether the equation is redundant, or the position
     singular: there that it is small is enough.
     """
-    for k in range(len(usual)):
+    for k in range(len(reference_pivots)):
         pivot = relative_pivot(form, L, k)
-        if usual[k] > PERMANENT_PIVOT:
-            if pivot < BESIDE * usual[k]:
+        if reference_pivots[k] > PERMANENT_PIVOT:
+            if pivot < BESIDE * reference_pivots[k]:
                 return True
         elif pivot > RISEN_PIVOT or resting:
             return True
@@ -405,6 +405,6 @@ def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, 
     if damping > 0.0 or not moved <= same:
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
-    smallest, drop = eval_pivots(form, ws.L, ws.usual)
+    smallest, pivot_ratio = eval_pivots(form, ws.L, ws.reference_pivots)
     turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), v)
-    return moved, turned, smallest, drop
+    return moved, turned, smallest, pivot_ratio

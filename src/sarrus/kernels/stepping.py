@@ -11,7 +11,8 @@ penalty (J a + J' v + ...).
 import numpy as np
 
 from ..thresholds import DEPENDENT_PIVOT, EPS, TORN_OPEN
-from .compiler import block, entry, exact, kernel
+from .applied_forces import eval_loads
+from .compiler import entry, exact, kernel, noinline
 from .elements.drive import drive_constraints, eval_drives, subtract_drives
 from .forms import (
     eval_constraint_rates,
@@ -21,8 +22,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
-from .loads import eval_loads
-from .reasons import FULL, OVERFLOW, TORN
+from .return_codes import FULL, OVERFLOW, TORN
 from .solve import add_augmentation, factorise, refinements_for, solve_factored, solve_motion
 
 # corrections (of a link) that end an iteration when they grow
@@ -30,7 +30,7 @@ FINE = 1e-14
 # the factor serves on while corrections shrink by this
 GOOD_RATE = 0.1
 # places in the counters
-STEPS, ITERATIONS, FACTORISATIONS, LOOSENED = 0, 1, 2, 3
+STEPS, ITERATIONS, FACTORISATIONS, RELAXED = 0, 1, 2, 3
 
 
 @exact
@@ -103,7 +103,7 @@ def pivot_gap(form, L):
     return count, below, above
 
 
-@block
+@noinline
 def accelerate(form, ws, loads, t, damping, stiffness, refinements, q, v, a, lam):
     """Factorise K at q and solve the equations of motion with stabilised constraints.
 

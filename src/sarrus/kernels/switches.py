@@ -8,9 +8,9 @@ the largest change between two shares is bisected: a change that stays is a jump
 
 import numpy as np
 
-from .compiler import block, kernel
+from .applied_forces import add_load_forces, eval_load_form_rates, eval_load_forms
+from .compiler import kernel, noinline
 from .elements import user
-from .loads import add_load_forces, eval_load_form_rates, eval_load_forms
 from .radau_newton import STAGES, solve_tangent
 from .solve import solve_refined
 from .stepping import largest
@@ -44,7 +44,7 @@ def eval_share(st, start, s, q, v):
         v[i] = start[1, i] + eval_cubic(st.z[1, 0, i], st.z[1, 1, i], st.z[1, 2, i], s)
 
 
-@block
+@noinline
 def ask(ws, st, loads, t, h, start, s, force):
     """What the users' forces are at a share s of a step from t."""
     eval_share(st, start, s, ws.q, ws.v)
@@ -68,7 +68,7 @@ def apart(x, y):
     return top if np.isfinite(top) else np.inf
 
 
-@block
+@noinline
 def look_between(ws, st, loads, t, h, start, count):
     """Ask at so many shares of a step. Returns the largest difference from the cubic, the largest change from
     share to share, and the largest force; st.user[DIFFERENCE]: that difference.
@@ -101,7 +101,7 @@ def look_between(ws, st, loads, t, h, start, count):
     return worst, change, most
 
 
-@block
+@noinline
 def weigh_difference(form, tan, ws, st, loads, h):
     """The change of velocity that a difference of the forces makes in a step, damped where they are stiff.
 
@@ -126,7 +126,7 @@ def weigh_difference(form, tan, ws, st, loads, h):
     return largest(st.dz[1, 0])
 
 
-@block
+@noinline
 def find_jump(ws, st, loads, t, h, start, first, last, count, change):
     """Shares just before and just behind the first jump of about a change between two shares, looked for in so
     many parts; the second is below 0 if there is none.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..tape import UNUSABLE, eigen, is_finite, is_usable, larger, largest, length_of, sqrt
 from ..thresholds import ON_ROD
-from .elements import Element, Known, MechanismError, Moves, plain, same_bits, show
+from ..tracing import UNUSABLE, eigen, is_finite, is_usable, larger, largest, length_of, sqrt
+from .elements import Element, MechanismError, Moves, NameRegistry, plain, same_bits, show
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Body(Element):
         rounding = ON_ROD * sqrt(square) + 8e-16 * largest(abs(x) for x in p)
         return (gap, np.array(nearest)) if gap > rounding else (0.0, place)
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its mass, its ends or its centre and inertia."""
         what = self.what
         if not is_usable(self.mass):
@@ -101,7 +101,7 @@ class Body(Element):
         if not bad:
             yield from self._inertia_problems(known)
 
-    def _rod_problems(self, known: Known, ends: tuple[Floats, Floats]) -> Iterator[str]:
+    def _rod_problems(self, known: NameRegistry, ends: tuple[Floats, Floats]) -> Iterator[str]:
         bad = [
             line
             for end, place in zip(("start", "end"), ends, strict=True)
@@ -120,7 +120,7 @@ class Body(Element):
                 f"{self.what}: section {self.section:g} m; give the side of a square, or leave it out"
             )
 
-    def _inertia_problems(self, known: Known) -> Iterator[str]:
+    def _inertia_problems(self, known: NameRegistry) -> Iterator[str]:
         what, planar = self.what, known.dimension == 2
         if self.inertia.shape != (() if planar else (3, 3)):
             need = "one number" if planar else "3 or 3 x 3 numbers"
@@ -184,7 +184,7 @@ class Marker(Element):
         """Farther out."""
         return replace(self, at=size * self.at)
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its place and its body."""
         what = f"point '{self.name}'"
         bad = list(known.vector(self.at, what))

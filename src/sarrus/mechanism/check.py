@@ -18,8 +18,8 @@ from ..arrays import Floats, Ints
 from ..thresholds import ROUNDED_AXIS, SAME_FEATURE
 from .elements import (
     Element,
-    Known,
     MechanismError,
+    NameRegistry,
     gravity_problems,
     turning_problems,
     velocity_problems,
@@ -63,7 +63,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         return wrong
     if not m.bodies:
         return [f"mechanism '{m.name}' has no bodies; add one with rod() or body()"]
-    known, arrays = Known(m), read_parts(m)
+    known, arrays = NameRegistry(m), read_parts(m)
     return [
         *_names(m, arrays),
         *_of_parts(m, STRUCTURE, known, arrays),
@@ -75,11 +75,11 @@ def find_problems(mechanism: Mechanism) -> list[str]:
 
 def check_velocities(mechanism: Mechanism) -> None:
     """Raise MechanismError for start velocities that nothing can have; all else was checked before."""
-    if problems := list(_of_velocities(mechanism, Known(mechanism))):
+    if problems := list(_of_velocities(mechanism, NameRegistry(mechanism))):
         _raise(mechanism, problems)
 
 
-def _of_velocities(m: Mechanism, known: Known) -> Iterator[str]:
+def _of_velocities(m: Mechanism, known: NameRegistry) -> Iterator[str]:
     for given in m.velocities:
         yield from velocity_problems(given, known)
     for given in m.angular_velocities:
@@ -92,7 +92,7 @@ def find_gaps(mechanism: Mechanism) -> list[str]:
     apart = [arrays.joints[i] for i in np.flatnonzero(~arrays.is_one).tolist()]
     if not apart:
         return []
-    known = Known(mechanism)
+    known = NameRegistry(mechanism)
     return [
         line + _where(mechanism, "joints", joint)
         for joint in apart
@@ -101,7 +101,7 @@ def find_gaps(mechanism: Mechanism) -> list[str]:
 
 
 def _of_parts(
-    m: Mechanism, blocks: Iterable[str], known: Known, arrays: PartArrays
+    m: Mechanism, blocks: Iterable[str], known: NameRegistry, arrays: PartArrays
 ) -> Iterator[str]:
     for block in blocks:
         for part in parts_to_check(block, getattr(m, block), arrays):

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import UNUSABLE, Number, UntracedError, is_usable, largest
 from ..thresholds import TYPED_GAP
+from ..tracing import UNUSABLE, TracedNumber, UntracedError, is_usable, largest
 
 if TYPE_CHECKING:
     from .bodies import Body
@@ -105,7 +105,7 @@ class Element:
         """The same with all lengths times `size`."""
         return self
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Every reason why it cannot be simulated, in words."""
         raise NotImplementedError
 
@@ -118,7 +118,7 @@ class Element:
 Part = TypeVar("Part", bound=Element)
 
 
-class Known:
+class NameRegistry:
     """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
 
     def __init__(self, m: Mechanism, moves_typed: bool = False) -> None:
@@ -242,7 +242,7 @@ def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
         yield f"mechanism '{name}': gravity {show(gravity)} {UNUSABLE}; give finite numbers"
 
 
-def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
+def velocity_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterator[str]:
     """What is wrong with the start velocity of a point."""
     name, velocity = given
     if not known.has_point(name):
@@ -253,7 +253,7 @@ def velocity_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
     yield from known.vector(velocity, f"velocity of point '{name}'")
 
 
-def turning_problems(given: tuple[str, Floats], known: Known) -> Iterator[str]:
+def turning_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterator[str]:
     """What is wrong with the start angular velocity of a body."""
     name, rate = given
     what = f"angular velocity of body '{name}'"
@@ -275,7 +275,7 @@ def as_word(name: object, what: str) -> str:
 
 def as_number(value: Any, what: str, kind: str = "") -> float:
     """A plain number, or a message; kind: of text with a unit, as `mechanism.files.units` calls it ("LENGTH")."""
-    if isinstance(value, Number):
+    if isinstance(value, TracedNumber):
         return value  # type: ignore[return-value]
     if isinstance(value, str) and kind:
         return float(_with_units(value, what, kind))

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tape import UNUSABLE, is_usable, larger, largest, length_of
 from ..thresholds import DRIVE_START, SAME_RATIO
+from ..tracing import UNUSABLE, is_usable, larger, largest, length_of
 from .bodies import Body, Marker
 from .elements import (
     Element,
-    Known,
     MechanismError,
     Moves,
+    NameRegistry,
     Part,
     as_number,
     as_vector,
@@ -58,7 +58,7 @@ class Force(Element):
         """At a place farther out."""
         return replace(self, at=size * self.at)
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its point, its vector."""
         what = f"force '{self.name}'"
         yield from known.point(self.body, self.at, what, f"{what}, at")
@@ -84,7 +84,7 @@ class Torque(Element):
             return self
         return replace(self, vector=moved_direction(moves, self.body, self.vector))
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its body, its vector."""
         what = f"torque '{self.name}'"
         yield from _fixed_in(self.fixed_in, what)
@@ -126,7 +126,7 @@ class Spring(Element):
         ends = (size * self.ends[0], size * self.ends[1])
         return replace(self, ends=ends, free_length=size * self.free_length)
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its ends, its numbers, its length."""
         what = f"spring '{self.name}'"
         bad = [
@@ -171,7 +171,7 @@ class Torsion(Element):
     free_angle: float
     torque: float
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its joint, its numbers."""
         what = f"torsion '{self.name}'"
         joint = known.joints.get(self.joint)
@@ -206,7 +206,7 @@ class Rotor(Element):
         """Larger with the same mass, as bodies are."""
         return replace(self, inertia=size**2 * self.inertia)
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its joint, its number."""
         what = f"rotor '{self.name}'"
         joint = known.joints.get(self.joint)
@@ -241,7 +241,7 @@ class UserForce(Element):
     points: tuple[str, ...]
     function: Callable[[float, Floats, Floats], Any]
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its points, its function."""
         what = f"user force '{self.name}'"
         if not self.points:
@@ -271,7 +271,7 @@ class Drive(Element):
     joint: str
     motion: DriveMotion
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its motion, its joint, and whether they meet at the start."""
         what = f"drive '{self.name}'"
         bad = check_motion(self.motion, what)
@@ -337,7 +337,7 @@ class Coupling(Element):
         """The ratio of whole numbers that it is, or the nearest with few teeth."""
         return Fraction(self.ratio).limit_denominator(MOST_TEETH)
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its joints, its ratio."""
         what, words = f"coupling '{self.name}'", []
         if self.joint == self.other:

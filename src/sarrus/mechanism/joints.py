@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..tape import largest, length_of
 from ..thresholds import JOINT_GAP
+from ..tracing import largest, length_of
 from .elements import (
     GROUND,
     Element,
-    Known,
     Moves,
+    NameRegistry,
     moved_direction,
     moved_place,
     plain,
@@ -106,7 +106,7 @@ class Joint(Element):
         ends = (e if e.place is None else replace(e, place=size * e.place) for e in self.ends)
         return replace(self, ends=tuple(ends))
 
-    def problems(self, known: Known) -> Iterator[str]:
+    def problems(self, known: NameRegistry) -> Iterator[str]:
         """Its bodies, its places, its axes."""
         what, row = f"joint '{self.name}' ({self.kind.value})", self.kind.row
         if len(self.ends) < 2:
@@ -144,7 +144,7 @@ class Joint(Element):
     def _largest(self) -> float:
         return largest((abs(x) for p in self.places for x in p.tolist()), 1e-300)
 
-    def _axis_problems(self, known: Known, what: str) -> Iterator[str]:
+    def _axis_problems(self, known: NameRegistry, what: str) -> Iterator[str]:
         role = self.kind.row.axis
         if role == "common" and known.dimension == 2:
             if self.axis is not None:
@@ -230,7 +230,7 @@ def _size_apart(joint: Joint, place: Floats) -> float:
     return length_of(apart, [0.0] * len(apart))
 
 
-def find_gap(joint: Joint, known: Known) -> Iterator[str]:
+def find_gap(joint: Joint, known: NameRegistry) -> Iterator[str]:
     """A joint whose bodies do not meet at the start: no model can be made of it."""
     first, places = joint.ends[0], joint.places
     if all(e.place is first.place and e.axis is first.axis for e in joint.ends):

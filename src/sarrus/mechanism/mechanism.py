@@ -23,10 +23,10 @@ from .construction import ConstructionCalls
 from .elements import (
     GROUND,
     Element,
-    Known,
     MechanismError,
     Move,
     Moves,
+    NameRegistry,
     Part,
     as_number,
     as_vector,
@@ -78,7 +78,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         # whether calls refuse what they see to be wrong; where parts were added: file and line of the user
         self.at_once = True
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
-        self._known: Known | None = None
+        self._known: NameRegistry | None = None
         self._former: list[Body] = []
         self._counts: list[int] = []
         # bodies and joints as arrays, as they were read last
@@ -107,14 +107,14 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
     def plot(self) -> Any:
         """A matplotlib figure of the mechanism as it stands, with the names of its joints and points."""
-        from ..scene import notebook
+        from ..scene import notebook_view
 
-        return notebook.draw_mechanism(self)
+        return notebook_view.draw_mechanism(self)
 
     def _repr_html_(self) -> str:
-        from ..scene import notebook
+        from ..scene import notebook_view
 
-        return notebook.mechanism_card(self)
+        return notebook_view.mechanism_card(self)
 
     # the whole
 
@@ -300,7 +300,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         known.typed.clear()
         return [*self._taken(block, part.name, known), *part.problems(known)]
 
-    def _taken(self, block: str, name: str, known: Known) -> Iterator[str]:
+    def _taken(self, block: str, name: str, known: NameRegistry) -> Iterator[str]:
         """Whether another part has its name already."""
         if block == "bodies" and name == self.GROUND:
             yield f"a body is called '{name}', the name of the fixed frame; choose another name"
@@ -313,10 +313,10 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             what = {"bodies": "bodies", "joints": "joints or points", "markers": "joints or points"}
             yield f"2 {what.get(block, 'forces or drives')} are called '{name}'; give each a name of its own"
 
-    def _now(self) -> Known:
+    def _now(self) -> NameRegistry:
         """What there is so far; lists that a user has changed himself are read again."""
         if self._known is None or self._count() != self._counts:
-            self._known, self._counts = Known(self, not self.exact), self._count()
+            self._known, self._counts = NameRegistry(self, not self.exact), self._count()
             present = {(block, part.name) for block in PARTS for part in getattr(self, block)}
             self.added = {key: self.added.get(key, ("", 0)) for key in present}
         return self._known

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..tape import UNUSABLE, Number, Scalar, UntracedError, is_usable, sine
 from ..thresholds import LARGEST_NUMBER
+from ..tracing import UNUSABLE, Scalar, TracedNumber, UntracedError, is_usable, sine
 from .csv_table import read_table
 from .elements import MechanismError
 
@@ -167,13 +167,15 @@ def _step_pieces(motion: SmoothStep) -> MotionPieces:
 
 def as_rows(rows: Sequence[Sequence[Scalar]]) -> Floats:
     """An array of floats, or of numbers of a tape."""
-    traced = any(isinstance(x, Number) for row in rows for x in row)
+    traced = any(isinstance(x, TracedNumber) for row in rows for x in row)
     return np.array([list(row) for row in rows], dtype=object if traced else float)
 
 
 def is_traced(motion: DriveMotion) -> bool:
     """Whether it has numbers of a tape."""
-    return any(isinstance(x, Number) for value in vars(motion).values() for x in np.ravel(value))
+    return any(
+        isinstance(x, TracedNumber) for value in vars(motion).values() for x in np.ravel(value)
+    )
 
 
 def motion_data(motion: DriveMotion) -> dict[str, Any]:
@@ -210,7 +212,7 @@ def check_motion(motion: object, what: str) -> list[str]:
         return [f"{what}: {motion!r} is no motion; give a Polynomial, Sine, SmoothStep or Table"]
     numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
     try:
-        plain = [x for x in numbers if not isinstance(x, Number)]
+        plain = [x for x in numbers if not isinstance(x, TracedNumber)]
         finite = bool((np.abs(np.array(plain, dtype=float)) <= LARGEST_NUMBER).all())
         if is_traced(motion):
             finite = finite and all(is_usable(x) for x in numbers)

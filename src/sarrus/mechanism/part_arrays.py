@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
-from ..tape import Number
+from ..tracing import TracedNumber
 from .elements import GROUND
 from .joint_kinds import JointKind, Row
 from .joints import End, Joint
@@ -82,7 +82,7 @@ class PartArrays:
         )
         given = [x for some in self._arrays for x in some if x is not None]
         scalars = {type(x) for b in bodies for x in (b.mass, b.section)}
-        self.is_traced = Number in scalars or OBJECT in {x.dtype for x in given}
+        self.is_traced = TracedNumber in scalars or OBJECT in {x.dtype for x in given}
         self.bits = [] if self.is_traced else [_bits_of(x) for x in self._arrays]
 
     def _distinct(self, values: list[Any]) -> tuple[list[Any], Ints]:
@@ -275,7 +275,7 @@ class PartArrays:
 def take_array(like: Any, numbers: Iterator[Any]) -> Any:
     """An array of the same shape with the next of some numbers; of objects if they are those of a tape."""
     values = list(itertools.islice(numbers, like.size))
-    out = np.empty(like.size, dtype=object if Number in set(map(type, values)) else float)
+    out = np.empty(like.size, dtype=object if TracedNumber in set(map(type, values)) else float)
     out[:] = values
     return out.reshape(like.shape)
 
@@ -286,7 +286,7 @@ def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:
     if kinds <= {float}:
         found = np.array(values, dtype=float)
         return found, np.isfinite(found)
-    if Number in kinds:
+    if TracedNumber in kinds:
         return np.array(values, dtype=object), np.ones(len(values), bool)
     good = np.array([isinstance(x, int | float) or getattr(x, "shape", None) == () for x in values])
     found = np.zeros(len(values))

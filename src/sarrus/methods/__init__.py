@@ -2,7 +2,7 @@
 
 from ..model import Model
 from ..names import unknown
-from ..own_method import OwnMethod, find, installed
+from ..user_methods import OwnMethod, find, installed
 from . import auto, multipliers_dop853, radau, series, textbook
 from .method import DRIVES, LOADS, USER_FORCES, Method, Run
 from .outcome import Motion, Outcome, Record, skipped
@@ -111,7 +111,7 @@ def as_method(own: OwnMethod) -> Method:
     """A user's function as a method."""
     if own.name in CHOICES:
         raise ValueError(f"'{own.name}' is the name of one of our methods; give yours another")
-    from .own import run_own
+    from .user_method import run_own
 
     return Method(
         own.name, own.title, "step" if own.needs_step else "tolerance",

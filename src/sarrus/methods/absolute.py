@@ -16,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.pose import read_rows, read_spins
+from ..kinematics.configuration import read_rows, read_spins
 from ..mechanism import Joint, Mechanism, MechanismError
 from ..model import Model
-from ..model.joints import Arm, Direction, directions_across, kept_products, unit
+from ..model.joint_constraints import Arm, Direction, directions_across, kept_products, unit
+from .constrained_system import NaturalSystem, System
 from .method import Run
-from .system import NaturalSystem, System
 
 
 def make_absolute(coordinates: str, run: Run) -> System:

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.linalg import eigvals, null_space
 
 from ..arrays import Floats
-from ..kernels.loads import is_damped
-from ..kernels.rules import LEFT, STIFF
+from ..kernels.applied_forces import is_damped
+from ..kernels.step_control import LEFT, STIFF
 from ..model import Model
 from ..thresholds import DEPENDENT_VALUE
 from . import radau

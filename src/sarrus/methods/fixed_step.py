@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kernels import polynomials, reasons
+from ..kernels import polynomials, return_codes
 from ..kernels import stepping as kernels
-from ..kernels.layout import Form, Pieces, Workspace
+from ..kernels.layout import Form, StepPolynomials, Workspace
 from ..thresholds import EPS, SAME_OUTPUT, SOFT_EPS
 from . import status
 from .method import Run
-from .outcome import Law, Outcome
+from .outcome import AccelerationRule, Outcome
 from .recorder import sample_own
 from .time_loop import Steps, Stopwatch, run_steps
 
@@ -65,7 +65,7 @@ def run_fixed(
 
 def make_pieces(
     starts: Floats, states: Floats, complete: bool, beside: int, room: Floats | None = None
-) -> Pieces:
+) -> StepPolynomials:
     """Polynomials of steps between states (n, 3, nq), and one without length that is the state at the end.
 
     complete: whether accelerations are known; beside: how many angles and works; room: memory for them.
@@ -80,13 +80,13 @@ def make_pieces(
     coefficients[-1, :2] = states[-1, :2]
     coefficients[-1, 2] = 0.5 * states[-1, 2]
     orders = np.full(count, coefficients.shape[1] - 1, np.int64)
-    return Pieces(starts, orders, coefficients, np.zeros((count, beside, 0)))
+    return StepPolynomials(starts, orders, coefficients, np.zeros((count, beside, 0)))
 
 
 class _FixedSteps:
     """Steps of fixed length."""
 
-    law: Law | None = None
+    law: AccelerationRule | None = None
     tolerance: float | None = None
     certified = False
     remedy = "take a longer step"
@@ -123,13 +123,13 @@ class _FixedSteps:
             pieces = make_pieces(starts, states, self._complete, self._beside, self._rows)
             self._store[0] = self._store[steps]
         self._taken += steps
-        if reason == reasons.FULL and self._taken == self._count:
-            reason = reasons.DONE
+        if reason == return_codes.FULL and self._taken == self._count:
+            reason = return_codes.DONE
         return Steps(reason, pieces, self._usual, self._order)
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
-        if reason == reasons.DONE:
+        if reason == return_codes.DONE:
             how = f" in {self._count} steps of {self._h:g} s"
             return status.done(self._problem.duration, how)
         return status.ended_early(reason, t, self._h)
@@ -140,15 +140,15 @@ class _FixedSteps:
             "steps": self._taken,
             "iterations": int(self._counters[kernels.ITERATIONS]),
             "factorisations": int(self._counters[kernels.FACTORISATIONS]),
-            "loosened": int(self._counters[kernels.LOOSENED]),
+            "relaxed_steps": int(self._counters[kernels.RELAXED]),
         }
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        notes, loosened = list(self._notes), self._counters[kernels.LOOSENED]
-        if loosened:
+        notes, relaxed = list(self._notes), self._counters[kernels.RELAXED]
+        if relaxed:
             notes.append(
-                f"the iteration of {loosened} steps close to a singular position ended early; they were kept"
+                f"the iteration of {relaxed} steps close to a singular configuration ended early; they were kept"
             )
         times = self._problem.times
         at = times[times <= self._taken * self._h] / self._h

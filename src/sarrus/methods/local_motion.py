@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import record as kernels
-from ..kernels.layout import Pieces
+from ..kernels import recording as kernels
+from ..kernels.layout import StepPolynomials
 from ..kinematics.nodes import AT, NODES, fit_nodes, to_powers
 from ..model import Model
 from .outcome import Record
@@ -83,16 +83,16 @@ def expand_motion(
 
 def _sample(model: Model, time: float, half_width: float, rows: Floats, angles: Floats) -> Record:
     """States at the nodes of a polynomial about a time, projected onto the constraints."""
-    pieces = Pieces(
+    pieces = StepPolynomials(
         starts=np.array([time, time + half_width]),
         orders=np.array([len(rows) - 1]),
         coefficients=np.ascontiguousarray(rows[None]),
-        sides=np.append(angles, 0.0).reshape(1, -1, 1),
+        angle_and_work_series=np.append(angles, 0.0).reshape(1, -1, 1),
     )
     record = Record.empty(model, NODES)
     record.times[:] = time + half_width * AT
     ws, loads = record.scratch
-    ws.usual[:] = 1.0
+    ws.reference_pivots[:] = 1.0
     side = kernels.make_side(model.form, SAMPLING, loads)
     kernels.sample(model.form, ws, loads, side, SAMPLING, pieces, 1, record.outputs)
     return record

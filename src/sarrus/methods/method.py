@@ -15,9 +15,9 @@ from ..kernels.elements.user import count_forms
 from ..mechanism import Mechanism
 from ..model import Model, make_model
 from ..thresholds import TIGHTEST_TOLERANCE
-from . import digits
+from . import extended_precision
+from .monitor import Candidate, Watch
 from .outcome import Outcome
-from .watch import Candidate, Watch
 
 # (candidates seen since it was last asked, what is known of the run) -> when to stop [s], or None
 Stop = Callable[[list[Candidate], Watch], float | None]
@@ -129,6 +129,6 @@ def warm_up(
             )
         )  # fmt: skip
         if tight:
-            digits.warm_up(model.form, model.loads)
+            extended_precision.warm_up(model.form, model.loads)
     _WARM.add((name, loaded, tight))
     return time.perf_counter() - begin

@@ -13,13 +13,13 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from ..arrays import Floats
-from ..kernels import reasons, stepping
-from ..kernels.layout import Pieces, make_workspace
-from ..kernels.loads import make_loads
+from ..kernels import return_codes, stepping
+from ..kernels.applied_forces import make_loads
+from ..kernels.layout import StepPolynomials, make_workspace
 from . import status
 from .fixed_step import SOFT_REFINEMENTS, soften
 from .method import Run
-from .outcome import Law, Outcome
+from .outcome import AccelerationRule, Outcome
 from .recorder import sample_own
 from .time_loop import Steps, Stopwatch, run_steps
 
@@ -49,7 +49,7 @@ def run(problem: Run) -> Outcome:
 class _Dop853:
     """Steps of SciPy's integrator."""
 
-    law: Law | None
+    law: AccelerationRule | None
     tolerance: float | None = None
     certified = False
     remedy = "loosen the tolerance"
@@ -61,7 +61,7 @@ class _Dop853:
         self._form, self._notes = soften(model.form, self._ws)
         alpha, beta = (float(problem.options[name]) for name in ("alpha", "beta"))
         refinements = SOFT_REFINEMENTS if self._notes else -1
-        self.law = law = Law(self._form, 2.0 * alpha, beta**2, refinements)
+        self.law = law = AccelerationRule(self._form, 2.0 * alpha, beta**2, refinements)
         lam = np.zeros(model.equations)
 
         def rates(t: float, y: Floats) -> Floats:
@@ -101,11 +101,11 @@ class _Dop853:
                     self._solver = self._begin()
             solver = self._solver
             starts.append(solver.t)
-            reason, end = reasons.FULL, None
-            while reason == reasons.FULL and len(rows) < min(most, MOST_STEPS):
+            reason, end = return_codes.FULL, None
+            while reason == return_codes.FULL and len(rows) < min(most, MOST_STEPS):
                 with clock("solve"):
                     reason, end = self._step(solver)
-                if reason in (reasons.FULL, reasons.DONE):
+                if reason in (return_codes.FULL, return_codes.DONE):
                     with clock("record"):
                         starts.append(solver.t)
                         rows.append(_polynomial(solver))
@@ -115,9 +115,9 @@ class _Dop853:
             rows = [np.zeros((DEGREE + 1, len(self._start)))]
             rows[0][0] = solver.y if solver.t == starts[0] else solver.y_old
         count = len(rows)
-        sides = np.zeros((count, self._beside, 0))
+        angle_and_work_series = np.zeros((count, self._beside, 0))
         orders = np.full(count, DEGREE, np.int64)
-        pieces = Pieces(np.array(starts), orders, np.array(rows), sides)
+        pieces = StepPolynomials(np.array(starts), orders, np.array(rows), angle_and_work_series)
         return Steps(reason, pieces, self._usual, ORDER, end=end)
 
     def _begin(self) -> DOP853:
@@ -142,12 +142,12 @@ class _Dop853:
         duration, nq = self._problem.duration, self._problem.model.coordinates
         slow = solver.status == "running" and solver.step_size < SHORTEST * duration
         if solver.status == "failed" or slow:
-            return reasons.TOO_SHORT, status.crawling(solver.t, self._problem.setting)
+            return return_codes.TOO_SHORT, status.crawling(solver.t, self._problem.setting)
         args = self._form, self._ws, self._loads, solver.t, solver.y[:nq], solver.y[None, :]
         reason = stepping.check_row(*args)
-        if reason != reasons.FULL:
+        if reason != return_codes.FULL:
             return reason, status.ended_early(reason, solver.t_old, self._problem.setting)
-        return (reasons.DONE if solver.status == "finished" else reasons.FULL), None
+        return (return_codes.DONE if solver.status == "finished" else return_codes.FULL), None
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""

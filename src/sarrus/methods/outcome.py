@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kernels import record as kernels
-from ..kernels.layout import Form, Pieces, Workspace, make_workspace
-from ..kernels.loads import Loads, make_loads
+from ..kernels import recording as kernels
+from ..kernels.applied_forces import Loads, make_loads
+from ..kernels.layout import Form, StepPolynomials, Workspace, make_workspace
 from ..model import Model
+from .monitor import Watch
 from .status import Ending, Status
-from .watch import Watch
 
 
 @dataclass(frozen=True)
-class Law:
+class AccelerationRule:
     """The equations of motion as a method solves them: its form, rates that take violations back.
 
     refinements: of the solve, -1 for as many as the pivots ask for.
@@ -36,7 +36,7 @@ class Record:
 
     angles: of the torsions [rad]; work: of loads without potential and of drives; restored: the energy that the
     method put back so far, so that errors of its steps do not add up. kept: where `own` has the
-    acceleration already, as kernels/record.py says (the method's own, or beside a singular position, where no
+    acceleration already, as kernels/recording.py says (the method's own, or beside a singular position, where no
     equation gives it); law: what gives the others.
     """
 
@@ -49,7 +49,7 @@ class Record:
     own: Floats = field(repr=False)
     kept: Ints = field(repr=False)
     restored: Floats = field(repr=False)
-    law: Law | None = field(repr=False, default=None)
+    law: AccelerationRule | None = field(repr=False, default=None)
 
     @classmethod
     def empty(cls, model: Model, count: int = 0) -> Record:
@@ -79,7 +79,7 @@ class Record:
     def a(self) -> Floats:
         """Accelerations (n, nq)."""
         out = self.outputs._replace(a=self.own.copy())
-        law = self.law or Law(self.model.form)
+        law = self.law or AccelerationRule(self.model.form)
         kernels.eval_accelerations(
             law.form, *self.scratch, law.damping, law.stiffness, law.refinements, out
         )
@@ -143,12 +143,12 @@ _ROWS = ("times", "q", "v", "angles", "work", "own", "kept", "restored")
 
 
 @dataclass(frozen=True)
-class Part:
+class MotionPart:
     """Steps of one method: their polynomials, how they are sampled, and the energy put back before each."""
 
-    pieces: Pieces
+    pieces: StepPolynomials
     sampling: kernels.Sampling
-    usual: Floats
+    reference_pivots: Floats
     restored: Floats
 
     def put_back(self, times: Floats) -> Floats:
@@ -168,8 +168,8 @@ class Motion:
     """
 
     model: Model = field(repr=False)
-    parts: tuple[Part, ...] = field(repr=False)
-    law: Law | None = field(repr=False, default=None)
+    parts: tuple[MotionPart, ...] = field(repr=False)
+    law: AccelerationRule | None = field(repr=False, default=None)
 
     @property
     def begin(self) -> float:
@@ -198,7 +198,7 @@ class Motion:
                 if behind
                 else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
             )
-            ws.usual[:] = part.usual
+            ws.reference_pivots[:] = part.reference_pivots
             rows = record[first:last].outputs
             record.restored[first:last] = part.put_back(wanted[first:last])
             kernels.sample(
@@ -216,7 +216,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Taken:
+class StepHistory:
     """The steps that were taken: their ends [s], orders, and the smallest relative pivot after each.
 
     pivots: empty for methods that do not look at them.
@@ -244,7 +244,7 @@ class Outcome:
     counters: dict[str, int]
     timings: dict[str, float]
     notes: list[str] = field(default_factory=list)
-    steps: Taken = field(default_factory=Taken)
+    steps: StepHistory = field(default_factory=StepHistory)
     watch: Watch | None = None
     method: str = ""
     motion: Motion | None = None
@@ -252,7 +252,15 @@ class Outcome:
     error: Floats | None = None
 
 
-COUNTERS = ("steps", "rejected", "iterations", "factorisations", "coefficients", "loosened", "wide")
+COUNTERS = (
+    "steps",
+    "rejected",
+    "iterations",
+    "factorisations",
+    "coefficients",
+    "relaxed_steps",
+    "extended_steps",
+)
 TIMINGS = ("solve_cpu", "solve_wall", "record_cpu", "watch_cpu")
 
 

@@ -1,7 +1,7 @@
 """Radau IIA with three or five stages, order 5 or 9, for stiff springs and dampers.
 
-Equations and sources in kernels/radau.py and docs/methods/radau.md. Steps are chosen by an estimate of the order
-of the stages; the polynomial of a step comes from its stages.
+Equations and sources are in kernels/radau_step.py and docs/methods/radau.md. Steps are chosen by an estimate of
+the order of the stages; the polynomial of a step comes from its stages.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..kernels import radau as kernels
-from ..kernels import reasons
-from ..kernels.layout import Form, Pieces, make_room, make_workspace, pack
-from ..kernels.loads import Loads, make_loads
+from ..kernels import radau_step as kernels
+from ..kernels import return_codes
+from ..kernels.applied_forces import Loads, make_loads
+from ..kernels.layout import Form, StepPolynomials, make_room, make_workspace, pack
 from ..kernels.null_space import find_basis
-from ..kernels.radau_newton import Freedoms, Side, Stages, Tangent, make_rule
+from ..kernels.radau_newton import Freedoms, StageLaneWorkspace, Stages, Tangent, make_rule
 from ..kernels.radau_stages import MOST_CORRECTIONS
 from ..kernels.simd import WIDTH, fill_lanes
 from ..model import Model
@@ -25,7 +25,7 @@ from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
 from . import status
 from .method import Run, Start
-from .outcome import Law, Outcome
+from .outcome import AccelerationRule, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
@@ -59,7 +59,7 @@ def run(problem: Run) -> Outcome:
 class Radau:
     """Steps of Radau IIA, from a start; from that of the run if none is given."""
 
-    law: Law | None = None
+    law: AccelerationRule | None = None
     certified = False
     remedy = "loosen the tolerance"
 
@@ -124,34 +124,40 @@ class Radau:
             for rows in (store, ends, self._sides):
                 rows[0] = rows[last]
         return Steps(
-            reason, pieces, self._ws.usual, self._order, seen[:, 0], carried, losses=seen[:, 3]
+            reason,
+            pieces,
+            self._ws.reference_pivots,
+            self._order,
+            seen[:, 0],
+            carried,
+            losses=seen[:, 3],
         )
 
-    def _polynomials(self, last: int) -> Pieces:
+    def _polynomials(self, last: int) -> StepPolynomials:
         """Of the steps that start at the rows of the store before this one."""
         if last == 0:
             state = self._store[0, :3] * np.array([1.0, 1.0, 0.5])[:, None]
             return start_piece(float(self._ends[0]), state, self._sides[0, :, 0])
         coefficients = self._store[:last, 3:].copy()
         orders = np.full(last, coefficients.shape[1] - 1)
-        return Pieces(
+        return StepPolynomials(
             self._ends[: last + 1].copy(), orders, coefficients, self._sides[:last].copy()
         )
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
-        if reason == reasons.DONE:
+        if reason == return_codes.DONE:
             return status.done(self._problem.duration)
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:
         """What was counted."""
-        names = ("steps", "rejected", "iterations", "factorisations", "loosened", "switches")
+        names = ("steps", "rejected", "iterations", "factorisations", "relaxed_steps", "switches")
         return dict(zip(names, self._counters.tolist(), strict=True))
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        notes, loosened = [], self._counters[kernels.LOOSENED]
+        notes, relaxed = [], self._counters[kernels.RELAXED]
         if self._problem.setting < FLOOR:
             notes.append(
                 f"tolerance {self._problem.setting:g} is below what double precision holds; {FLOOR:g} was used"
@@ -160,9 +166,9 @@ class Radau:
         if switches:
             word = "switch" if switches == 1 else "switches"
             notes.append(f"{switches} {word} of user forces found; steps end there")
-        if loosened:
+        if relaxed:
             notes.append(
-                f"{loosened} steps could not hold the tolerance in double precision, as happens beside a "
+                f"{relaxed} steps could not hold the tolerance in double precision, as happens beside a "
                 f"singular position; the largest correction of a landing was {self._moved:.1e} of the "
                 f"mechanism's length, what they may have lost in sum {self._lost:.1e}"
             )
@@ -180,7 +186,7 @@ def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Flo
     J[model.form.J_eq, model.form.J_col] = stages.J[-1]
     S[tangent.S_row, tangent.S_col] = stages.S[-1]
     G[tangent.S_row, tangent.S_col] = stages.G[-1]
-    if tried.reason not in (reasons.DONE, reasons.FULL) or not tried.count:
+    if tried.reason not in (return_codes.DONE, return_codes.FULL) or not tried.count:
         return 0.0, J, S, G
     # the last step may be cut by the end of the run
     return float(np.diff(tried.pieces.starts)[-3:].max()), J, S, G
@@ -259,8 +265,8 @@ def _load_pattern(form: Form, loads: Loads) -> tuple[Ints, Ints, dict[str, Any]]
 
 def choose_stages(model: Model, tolerance: float, motions: Floats | None) -> int:
     """Three or five stages; motions: those of the freedoms, if they are few."""
-    asked = len(model.loads.user.calls) > 0
-    return 3 if asked or motions is None or tolerance >= LITTLE else 5
+    has_user_forces = len(model.loads.user.calls) > 0
+    return 3 if has_user_forces or motions is None or tolerance >= LITTLE else 5
 
 
 def find_motions(model: Model, q: Floats) -> Floats | None:
@@ -288,7 +294,7 @@ def make_stages(
     free = Freedoms(
         N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)),
         matrix=z((size, fill_lanes(size))), lower=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
-        seen=z(WIDTH), side=Side(*make_room(*((*shape, WIDTH) for shape in shapes))),
+        seen=z(WIDTH), side=StageLaneWorkspace(*make_room(*((*shape, WIDTH) for shape in shapes))),
     )  # fmt: skip
     if motions is not None:
         free.N[-1] = motions

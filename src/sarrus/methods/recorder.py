@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import reasons
-from ..kernels import record as kernels
-from ..kernels.layout import Pieces, make_workspace
-from ..kernels.loads import make_loads
-from ..kernels.own import run as run_own
+from ..kernels import recording as kernels
+from ..kernels import return_codes
+from ..kernels.applied_forces import make_loads
+from ..kernels.layout import StepPolynomials, make_workspace
+from ..kernels.specialise import run as run_own
 from . import status
-from .balance import Judge
-from .limit import States
+from .dead_centre import States
+from .energy_balance import Judge
 from .method import Run
-from .outcome import Law, Motion, Part, Record
+from .outcome import AccelerationRule, Motion, MotionPart, Record
 from .status import Ending
 
 if TYPE_CHECKING:
@@ -67,29 +67,29 @@ class Recorder:
         self._done = 0
         # how outputs were sampled last, and memory for that
         self._sampling: kernels.Sampling | None = None
-        self._side: kernels.Side | None = None
+        self._side: kernels.LaneWorkspace | None = None
         # angles of the torsions and work where the next step starts
         self.carried = np.zeros(
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
         # energy put back so far
         self._restored = 0.0
-        self._kept: list[Part] = []
+        self._kept: list[MotionPart] = []
         self._numbers = 0
         # the steps taken last, and copies of the last one among them and among those before
-        self._chunk: Part | None = None
-        self._tail: Part | None = None
-        self._before: Part | None = None
+        self._chunk: MotionPart | None = None
+        self._tail: MotionPart | None = None
+        self._before: MotionPart | None = None
 
-    def take(self, steps: Steps, sampling: kernels.Sampling) -> Part:
+    def take(self, steps: Steps, sampling: kernels.Sampling) -> MotionPart:
         """Sample the outputs in some steps, all that are left if the run is done with them.
 
         Steps without side series are walked through for their angles and work; returns them with these.
         """
-        pieces, last = steps.pieces, steps.reason == reasons.DONE
-        if not pieces.sides.shape[2]:
-            sides = np.zeros((len(pieces.orders), len(self.carried), 1))
-            pieces = pieces._replace(sides=sides)
+        pieces, last = steps.pieces, steps.reason == return_codes.DONE
+        if not pieces.angle_and_work_series.shape[2]:
+            angle_and_work_series = np.zeros((len(pieces.orders), len(self.carried), 1))
+            pieces = pieces._replace(angle_and_work_series=angle_and_work_series)
             if self._loads is not None:
                 args = self._problem.model.form, self._ws, self._loads, sampling, pieces
                 kernels.fill_sides(*args, self.carried)
@@ -97,7 +97,7 @@ class Recorder:
         upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
         restored = steps.put_back(self._restored)
         self._restored = restored[-1]
-        chunk = Part(pieces, sampling, steps.usual, restored[:-1])
+        chunk = MotionPart(pieces, sampling, steps.reference_pivots, restored[:-1])
         self._sample(chunk, self._record[self._done : max(upto, self._done)])
         self._done = max(self._done, upto)
         self._chunk = chunk
@@ -147,16 +147,16 @@ class Recorder:
         record = self._record[: self._done]
         return States((t, place), record.times, record.q)
 
-    def record(self, law: Law | None) -> Record:
+    def record(self, law: AccelerationRule | None) -> Record:
         """The outputs so far."""
         return replace(self._record[: self._done], law=law)
 
-    def motion(self, law: Law | None) -> Motion | None:
+    def motion(self, law: AccelerationRule | None) -> Motion | None:
         """All polynomials, if they were to be kept."""
         return Motion(self._problem.model, _join(self._kept), law) if self._problem.dense else None
 
-    def _sample(self, part: Part, rows: Record) -> None:
-        self._ws.usual[:] = part.usual
+    def _sample(self, part: MotionPart, rows: Record) -> None:
+        self._ws.reference_pivots[:] = part.reference_pivots
         rows.restored[:] = part.put_back(rows.times)
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
@@ -168,25 +168,27 @@ class Recorder:
         )  # fmt: skip
 
 
-def _copy(part: Part, first: int) -> Part:
+def _copy(part: MotionPart, first: int) -> MotionPart:
     """A part from one of its steps on, in memory of its own and no more than is needed."""
     p = part.pieces
     orders = p.orders[first:].copy()
     coefficients = p.coefficients[first:, : int(orders.max()) + 1].copy()
-    pieces = Pieces(
+    pieces = StepPolynomials(
         p.starts[first:].copy(),
         orders,
         coefficients,
-        p.sides[first:].copy(),
-        p.usual[first:].copy(),
+        p.angle_and_work_series[first:].copy(),
+        p.reference_pivots[first:].copy(),
     )
     restored = part.restored[first:].copy()
-    return replace(part, pieces=pieces, usual=part.usual.copy(), restored=restored)
+    return replace(
+        part, pieces=pieces, reference_pivots=part.reference_pivots.copy(), restored=restored
+    )
 
 
-def _join(chunks: list[Part]) -> tuple[Part, ...]:
+def _join(chunks: list[MotionPart]) -> tuple[MotionPart, ...]:
     """Chunks of steps as one part a method."""
-    parts: list[Part] = []
+    parts: list[MotionPart] = []
     methods = [
         [c for c in chunks if c.sampling is sampling]
         for sampling in {id(c.sampling): c.sampling for c in chunks}.values()
@@ -198,15 +200,28 @@ def _join(chunks: list[Part]) -> tuple[Part, ...]:
         for number, chunk in enumerate(moved):
             # what holds the end of a chunk is the start of the next
             count = None if number == len(moved) - 1 else len(chunk.pieces.starts) - 1
-            starts, orders, coefficients, sides, usual = (x[:count] for x in chunk.pieces)
+            starts, orders, coefficients, angle_and_work_series, reference_pivots = (
+                x[:count] for x in chunk.pieces
+            )
             restored = chunk.restored[:count]
             more = ((0, 0), (0, rows - coefficients.shape[1]), (0, 0))
             for column, values in zip(
                 columns,
-                (starts, orders, np.pad(coefficients, more), sides, usual, restored),
+                (
+                    starts,
+                    orders,
+                    np.pad(coefficients, more),
+                    angle_and_work_series,
+                    reference_pivots,
+                    restored,
+                ),
                 strict=True,
             ):
                 column.append(values)
         *arrays, restored = (np.concatenate(column) for column in columns)
-        parts.append(Part(Pieces(*arrays), moved[-1].sampling, moved[-1].usual, restored))
+        parts.append(
+            MotionPart(
+                StepPolynomials(*arrays), moved[-1].sampling, moved[-1].reference_pivots, restored
+            )
+        )
     return tuple(parts)

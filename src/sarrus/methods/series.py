@@ -1,6 +1,6 @@
 """The series method: Taylor series of the motion with one factorisation a step, and its certificate.
 
-Equations and sources in kernels/series.py and docs/methods/series.md. The order is chosen each step; the
+Equations and sources in kernels/series_step.py and docs/methods/series.md. The order is chosen each step; the
 motion is analytic across a singular position, so a step may jump over it without seeing it.
 
 The certificate: whether a run that went through a singular stretch is still on the motion it came by.
@@ -25,12 +25,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..kernels import own, reasons
-from ..kernels import series as kernels
+from ..kernels import return_codes, specialise
+from ..kernels import series_step as kernels
+from ..kernels.applied_forces import is_damped, keeps_energy, make_loads
 from ..kernels.compiler import COMPILES
-from ..kernels.layout import Pieces, make_workspace
-from ..kernels.loads import is_damped, keeps_energy, make_loads
-from ..kernels.rules import (
+from ..kernels.layout import StepPolynomials, make_workspace
+from ..kernels.series_step import LOSS, MOVED, PIVOT, PIVOT_RATIO, RESTORED
+from ..kernels.step_control import (
     BUFFER_BYTES,
     CORRECTIONS,
     FIRST_STEPS,
@@ -39,9 +40,8 @@ from ..kernels.rules import (
     SLACK,
     buffer_steps,
 )
-from ..kernels.series import DROP, LOSS, MOVED, PIVOT, RESTORED
-from ..kinematics.closing import DENSE
 from ..kinematics.constraints import Constraints
+from ..kinematics.gap_closing import DENSE
 from ..thresholds import (
     AGREEING_PLACE,
     KEPT_RANK,
@@ -54,9 +54,9 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 from . import status
-from .digits import MoreDigits, Stretch, wants_digits
+from .extended_precision import ExtendedSteps, MoreDigits, wants_digits
 from .method import Run, Start, warm_up
-from .outcome import TIMINGS, Law, Outcome
+from .outcome import TIMINGS, AccelerationRule, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
@@ -94,7 +94,7 @@ class Certificate:
 
     def __init__(self) -> None:
         # steps of a stretch that the last chunk did not leave, and some before it
-        self._before: tuple[Pieces, Floats] | None = None
+        self._before: tuple[StepPolynomials, Floats] | None = None
         # whether it is not certain of its motion there
         self._waits = False
 
@@ -105,7 +105,7 @@ class Certificate:
 
     def look(
         self,
-        pieces: Pieces,
+        pieces: StepPolynomials,
         seen: Floats,
         measure: Measure = lambda place, root: root,
         *,
@@ -116,7 +116,7 @@ class Certificate:
         seen: of each step's end; measure: how far other motions are; ended: no more steps follow. A step before
         the first of the pieces has a negative number.
         """
-        if self._before is None and seen[:, DROP].min(initial=1.0) >= SINGULAR_LANDING:
+        if self._before is None and seen[:, PIVOT_RATIO].min(initial=1.0) >= SINGULAR_LANDING:
             return None
         # the buffer may hold more
         pieces = pieces.some(0, len(seen))
@@ -125,7 +125,7 @@ class Certificate:
             earlier = len(self._before[1])
             pieces, seen = _join(self._before[0], pieces), np.concatenate([self._before[1], seen])
         self._before = None
-        for first, last in find_stretches(seen[:, DROP]):
+        for first, last in find_stretches(seen[:, PIVOT_RATIO]):
             leap, certain = _judge(pieces, seen, (first, last), measure, ended=ended)
             if leap is not None:
                 return leap._replace(step=leap.step - earlier)
@@ -164,7 +164,12 @@ def follow(coefficients: Floats, known: int, s: float) -> tuple[Floats, float, i
 
 
 def _judge(
-    pieces: Pieces, seen: Floats, stretch: tuple[int, int], measure: Measure, *, ended: bool
+    pieces: StepPolynomials,
+    seen: Floats,
+    stretch: tuple[int, int],
+    measure: Measure,
+    *,
+    ended: bool,
 ) -> tuple[Leap | None, int]:
     """No leap if the run is certain of its motion behind a stretch, or not yet behind it but on its way.
 
@@ -225,22 +230,22 @@ def _judge(
     return Leap(certain + 1, elsewhere, 0, np.inf), certain
 
 
-def _predicts(pieces: Pieces, pivots: Floats, n: int) -> bool:
+def _predicts(pieces: StepPolynomials, pivots: Floats, n: int) -> bool:
     """Whether a step begins where motions are apart, with a series."""
     return bool(pieces.orders[n] >= 3 and (n == 0 or pivots[n - 1] > RESOLVED_PIVOT))
 
 
-def _copy(p: Pieces) -> Pieces:
-    return Pieces._make(x.copy() for x in p)
+def _copy(p: StepPolynomials) -> StepPolynomials:
+    return StepPolynomials._make(x.copy() for x in p)
 
 
-def _join(a: Pieces, b: Pieces) -> Pieces:
-    return Pieces(
+def _join(a: StepPolynomials, b: StepPolynomials) -> StepPolynomials:
+    return StepPolynomials(
         np.concatenate([a.starts[:-1], b.starts]),
         np.concatenate([a.orders, b.orders]),
         np.concatenate([a.coefficients, b.coefficients]),
-        np.concatenate([a.sides, b.sides]),
-        np.concatenate([a.usual, b.usual]),
+        np.concatenate([a.angle_and_work_series, b.angle_and_work_series]),
+        np.concatenate([a.reference_pivots, b.reference_pivots]),
     )
 
 
@@ -252,19 +257,19 @@ EXTENDED = 1e-12
 
 def _make_room(
     steps: int, rows: int, coordinates: int, equations: int, beside: int
-) -> tuple[Pieces, Floats]:
+) -> tuple[StepPolynomials, Floats]:
     """Memory for some steps, and for what is seen at their ends."""
     # beyond the order of a step nobody reads: of much only what is needed is ever touched
     coefficients = np.empty((steps, rows, coordinates))
     # memory is handed out when it is first touched: do that now, not in the solve
     if coefficients.nbytes <= BUFFER_BYTES:
         coefficients.fill(0.0)
-    pieces = Pieces(
+    pieces = StepPolynomials(
         starts=np.zeros(steps + 1),
         orders=np.zeros(steps, np.int64),
         coefficients=coefficients,
-        sides=np.zeros((steps, beside, 2 * rows)),
-        usual=np.zeros((steps, equations)),
+        angle_and_work_series=np.zeros((steps, beside, 2 * rows)),
+        reference_pivots=np.zeros((steps, equations)),
     )
     return pieces, np.zeros((steps, kernels.SEEN))
 
@@ -296,7 +301,7 @@ def run(problem: Run) -> Outcome:
 class Series:
     """Steps of the series method, from a start; from that of the run if none is given."""
 
-    law: Law | None = None
+    law: AccelerationRule | None = None
     certified = True
     remedy = "loosen the tolerance"
 
@@ -320,7 +325,9 @@ class Series:
         self._most_regular = 0.0, np.zeros(nq)
         self._constraints = Constraints(model.form)
         self._usual: tuple[int, Floats] | None = None
-        self._digits = MoreDigits(model.form, self._loads, self._ws.usual, problem.setting)
+        self._digits = MoreDigits(
+            model.form, self._loads, self._ws.reference_pivots, problem.setting
+        )
         local = self._digits.tolerance
         self._kept = kernels.make_state(nq, beside, local)
         self._kept.state[1] = problem.velocity
@@ -378,18 +385,18 @@ class Series:
             reason, steps = self._take(room)
             self._find_most_regular(steps)
             leap = self._certificate.look(
-                pieces, self._seen[:steps], self._measure, ended=reason == reasons.DONE
+                pieces, self._seen[:steps], self._measure, ended=reason == return_codes.DONE
             )
             if leap is not None and self._keeps_rank(steps):
                 leap = None
         end = None
         if leap is None:
             self._anew = 0
-        if leap is None and reason == reasons.FULL:
+        if leap is None and reason == return_codes.FULL:
             steps = self._begin_again(steps, self._certificate.wait_before(steps))
         if leap is not None:
             reason, steps = self._go_back(leap, steps)
-            if reason == reasons.UNCERTAIN:
+            if reason == return_codes.UNCERTAIN:
                 end = status.uncertain(float(pieces.starts[steps]))
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
@@ -402,36 +409,44 @@ class Series:
         self._lost += float(losses.sum())
         restored = seen[:, RESTORED].copy()
         return Steps(
-            reason, taken, self._ws.usual, 0, seen[:, 0], kept.carried, end, losses, restored
+            reason,
+            taken,
+            self._ws.reference_pivots,
+            0,
+            seen[:, 0],
+            kept.carried,
+            end,
+            losses,
+            restored,
         )
 
-    def _take(self, room: Pieces) -> tuple[int, int]:
+    def _take(self, room: StepPolynomials) -> tuple[int, int]:
         """Steps until the memory is full or the run ends; with more digits where these are wanted."""
         model, kept, steps, most = self._problem.model, self._kept, 0, len(room.coefficients)
         while True:
             rest, seen = room.some(steps, most), self._seen[steps:]
             t = self._t if steps == 0 else float(room.starts[steps])
-            reason, more = own.run(
+            reason, more = specialise.run(
                 model.structure, kernels.advance, model.form, self._ws, self._loads, self._rules, t, kept,
                 rest, seen,
             )  # fmt: skip
             steps += more
-            if reason != reasons.OTHER_DIGITS:
+            if reason != return_codes.OTHER_DIGITS:
                 return reason, steps
             t, rest = float(room.starts[steps]), room.some(steps, most)
             reason, more = self._digits.advance(
-                Stretch(t, self._rules, kept, rest, self._seen[steps:])
+                ExtendedSteps(t, self._rules, kept, rest, self._seen[steps:])
             )
             steps += more
             if not self._digits.given:
                 self._rules = self._rules._replace(tolerance=self._digits.without, widens=False)
                 kept.balance[kernels.LOCAL] = self._digits.without
-            elif reason != reasons.OTHER_DIGITS:
+            elif reason != return_codes.OTHER_DIGITS:
                 return reason, steps
 
     def _find_most_regular(self, steps: int) -> None:
         """Remember the landing with the largest pivots; chunks may begin at singular ones."""
-        drops = self._seen[:steps, DROP]
+        drops = self._seen[:steps, PIVOT_RATIO]
         if drops.max(initial=0.0) > self._most_regular[0]:
             n = int(np.argmax(drops))
             self._most_regular = float(drops[n]), self._landing(n, steps).copy()
@@ -453,12 +468,12 @@ class Series:
         """
         if self._problem.model.coordinates > DENSE:
             return False
-        rank, usual = self._usual_values()
-        low = np.flatnonzero(self._seen[:steps, DROP] < SINGULAR_LANDING)
+        rank, reference_pivots = self._usual_values()
+        low = np.flatnonzero(self._seen[:steps, PIVOT_RATIO] < SINGULAR_LANDING)
         for n in low.tolist():
             q = self._landing(n, steps)
             values = np.linalg.svd(self._constraints.jacobian(q), compute_uv=False)
-            if values[rank - 1] < KEPT_RANK * usual[rank - 1]:
+            if values[rank - 1] < KEPT_RANK * reference_pivots[rank - 1]:
                 return False
         return bool(len(low)) and bool(rank)
 
@@ -490,20 +505,20 @@ class Series:
         if leap.order and n >= 0:
             if self._cut(n, leap.time, leap.order, leap.left):
                 self._forget(n + 1, steps)
-                self._kept.counters[kernels.LOOSENED] += 1
+                self._kept.counters[kernels.RELAXED] += 1
                 self._leaps.append(
                     f"motions touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than steps "
                     "tell apart; the series from before leads on along the motion it came by"
                 )
-                return reasons.FULL, n + 1
+                return return_codes.FULL, n + 1
         elif self._anew < ANEW and leap.time > pieces.starts[0]:
             # another landing before the stretch has other series
             self._anew += 1
             k = int(np.searchsorted(pieces.starts[:steps], leap.time)) - 1
             if self._cut(k, leap.time, int(pieces.orders[k]), 0.0):
                 self._forget(k + 1, steps)
-                return reasons.FULL, k + 1
-        return reasons.UNCERTAIN, self._begin_again(steps, max(n, 0))
+                return return_codes.FULL, k + 1
+        return return_codes.UNCERTAIN, self._begin_again(steps, max(n, 0))
 
     def _cut(self, n: int, time: float, order: int, left: float) -> bool:
         """Let a step end elsewhere; False if its series does not tell there on which motion it is."""
@@ -516,7 +531,7 @@ class Series:
         # written so that nan is refused too
         if not moved <= AGREEING_PLACE * self._measure(kept.state[0], float(np.sqrt(pivot))):
             return False
-        kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.sides[n].T)
+        kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.angle_and_work_series[n].T)
         pieces.starts[n + 1], pieces.orders[n] = time, order
         lost = max(moved, left)
         self._seen[n] = pivot, lost, 1.0, lost if left else 0.0, 0.0
@@ -527,7 +542,7 @@ class Series:
         if kept < steps:
             self._kept.state[:] = self._pieces.coefficients[kept, :2]
             if len(self._kept.carried):
-                self._kept.carried[:] = self._pieces.sides[kept, :, 0]
+                self._kept.carried[:] = self._pieces.angle_and_work_series[kept, :, 0]
             self._forget(kept, steps)
         return kept
 
@@ -535,43 +550,50 @@ class Series:
         """Steps that are not kept do not count."""
         lost = np.count_nonzero(self._seen[first:steps, LOSS])
         self._kept.counters[kernels.STEPS] -= steps - first
-        self._kept.counters[kernels.LOOSENED] -= lost
+        self._kept.counters[kernels.RELAXED] -= lost
         # what rounding left of the time at their end
         self._kept.balance[kernels.LOW_TIME] = 0.0
 
     def end(self, t: float, reason: int) -> status.Ending:
         """How it ended."""
-        if reason == reasons.DONE:
+        if reason == return_codes.DONE:
             return status.done(self._problem.duration)
-        if reason == reasons.STUCK and t <= START * self._problem.duration:
-            return status.held_at_start(np.abs(self._ws.usual).min(initial=1.0))
+        if reason == return_codes.STUCK and t <= START * self._problem.duration:
+            return status.held_at_start(np.abs(self._ws.reference_pivots).min(initial=1.0))
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:
         """What was counted."""
-        names = ("steps", "rejected", "coefficients", "factorisations", "loosened", "wide")
+        names = (
+            "steps",
+            "rejected",
+            "coefficients",
+            "factorisations",
+            "relaxed_steps",
+            "extended_steps",
+        )
         counted = *self._kept.counters[: kernels.NEXT_SHARE].tolist(), self._digits.taken
         return dict(zip(names, counted, strict=True))
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        loosened = int(self._kept.counters[kernels.LOOSENED])
+        relaxed = int(self._kept.counters[kernels.RELAXED])
         return [
             *self._digits.notes(),
-            *describe_loosened(loosened, self._moved, self._lost),
+            *describe_relaxed_steps(relaxed, self._moved, self._lost),
             *self._leaps,
         ]
 
 
-def describe_loosened(loosened: int, moved: float, lost: float) -> list[str]:
-    """What a user should know of steps that were loosened.
+def describe_relaxed_steps(relaxed: int, moved: float, lost: float) -> list[str]:
+    """Notes about steps whose tolerance was relaxed.
 
-    loosened: how many; moved: by how much at most, lost: in sum, over the mechanism's length.
+    relaxed: how many; moved: by how much at most, lost: in sum, over the mechanism's length.
     """
-    if not loosened:
+    if not relaxed:
         return []
     return [
-        f"{loosened} steps could not hold the tolerance in double precision, as close to a singular "
+        f"{relaxed} steps could not hold the tolerance in double precision, as close to a singular "
         "position or where a force is not smooth (a spring of length zero); the largest correction "
         f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
     ]

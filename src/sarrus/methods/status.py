@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from ..kernels import reasons
+from ..kernels import return_codes
 
 
 class Status(StrEnum):
@@ -38,36 +38,36 @@ _GO_ON = "Try another tolerance, and check whether the motion can go on beyond t
 
 # what a loop that returned early found; {setting}: the tolerance
 _EARLY = {
-    reasons.STUCK: (
+    return_codes.STUCK: (
         Status.NOT_CONVERGED,
         f"no step keeps constraints, branch and energy near the tolerance {{setting:g}}; {GOOD}. {_GO_ON}",
     ),
-    reasons.TOO_SHORT: (
+    return_codes.TOO_SHORT: (
         Status.NOT_CONVERGED,
         f"no step is short enough for the tolerance {{setting:g}}; {GOOD}. {_GO_ON}",
     ),
-    reasons.NOT_FINITE: (
+    return_codes.NOT_FINITE: (
         Status.DIVERGED,
         f"the accelerations are not finite there; {GOOD}. Check for bodies or freedoms without mass",
     ),
-    reasons.OVERFLOW: (
+    return_codes.OVERFLOW: (
         Status.DIVERGED,
         "the state is not finite any more; try a shorter step",
     ),
-    reasons.NOT_CONVERGED: (
+    return_codes.NOT_CONVERGED: (
         Status.NOT_CONVERGED,
         "the iteration of the step does not converge; try a shorter step",
     ),
-    reasons.TORN: (
+    return_codes.TORN: (
         Status.DIVERGED,
         "the loops are torn open by more than the length of a link; try a shorter step",
     ),
-    reasons.SWITCHING: (
+    return_codes.SWITCHING: (
         Status.NOT_CONVERGED,
         "a user force switches to and fro there without time passing, as dry friction does where it sticks; "
         f"{GOOD}. Such a law has no motion that goes on: make it continuous, like tanh(v / v0) instead of sign(v)",
     ),
-    reasons.LOST_RANK: (
+    return_codes.LOST_RANK: (
         Status.NOT_CONVERGED,
         "the chosen velocities are no longer independent there; the motion cannot be continued with "
         "as many as at the start",

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels import implicit, null_space, stepping
+from ..kernels.applied_forces import make_loads
 from ..kernels.layout import make_workspace
-from ..kernels.loads import make_loads
 from .fixed_step import SOFT_REFINEMENTS, as_penalty, divide, run_fixed, soften
 from .method import Run
 from .outcome import Outcome, skipped

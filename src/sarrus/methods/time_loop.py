@@ -12,18 +12,18 @@ import numpy as np
 
 from .. import progress
 from ..arrays import Floats, plain_sum
-from ..kernels import reasons
-from ..kernels.layout import Pieces
-from ..kernels.record import Sampling
+from ..kernels import return_codes
+from ..kernels.layout import StepPolynomials
+from ..kernels.recording import Sampling
 from . import status
-from .balance import Judge
-from .limit import explain_drives
+from .branch_check import Passages
+from .dead_centre import explain_drives
+from .energy_balance import Judge
 from .method import Run
-from .outcome import COUNTERS, Law, Outcome, Taken
-from .passages import Passages
+from .monitor import Watcher
+from .outcome import COUNTERS, AccelerationRule, Outcome, StepHistory
 from .recorder import Recorder
 from .status import Ending, Status
-from .watch import Watcher
 
 # a run that may have to stop looks back after so many steps
 STEPS_AT_ONCE = 16
@@ -63,8 +63,8 @@ class Steps:
     """
 
     reason: int
-    pieces: Pieces
-    usual: Floats
+    pieces: StepPolynomials
+    reference_pivots: Floats
     order: int = 0
     pivots: Floats = field(default_factory=lambda: np.zeros(0))
     carried: Floats | None = None
@@ -100,7 +100,7 @@ class Stepper(Protocol):
     tolerance: float | None
     certified: bool
     sampling: Sampling
-    law: Law | None
+    law: AccelerationRule | None
     remedy: str
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
@@ -133,7 +133,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         steps = stepper.advance(clock, room if problem.stop is None else min(room, STEPS_AT_ONCE))
         taken, t = taken + steps.count, float(steps.pieces.starts[-1])
         progress.tell(t, problem.duration)
-        if steps.reason != reasons.FULL:
+        if steps.reason != return_codes.FULL:
             end = steps.end or stepper.end(t, steps.reason)
         elif taken >= problem.max_steps:
             end = status.too_slow(t, problem.max_steps, stepper.remedy)
@@ -197,17 +197,17 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
     )
 
 
-def start_piece(t: float, state: Floats, carried: Floats) -> Pieces:
+def start_piece(t: float, state: Floats, carried: Floats) -> StepPolynomials:
     """Where a run stands that takes no step: position, velocity and half the acceleration, if known."""
     order = np.array([len(state) - 1], dtype=np.int64)
-    return Pieces(np.array([t]), order, state[None].copy(), carried[None, :, None].copy())
+    return StepPolynomials(np.array([t]), order, state[None].copy(), carried[None, :, None].copy())
 
 
 class _History:
     """The steps that were taken; of more than fits into memory every second, fourth ... is kept."""
 
     def __init__(self) -> None:
-        self._kept: list[Taken] = []
+        self._kept: list[StepHistory] = []
         self._every = 1
         self._count = self._seen = 0
 
@@ -217,7 +217,7 @@ class _History:
         if steps.order:
             orders = np.full(steps.count, steps.order, np.int64)
         rows = slice((-self._seen - 1) % self._every, None, self._every)
-        taken = Taken(steps.pieces.starts[1:], orders, steps.pivots)
+        taken = StepHistory(steps.pieces.starts[1:], orders, steps.pivots)
         self._kept.append(_some(taken, rows))
         self._seen += steps.count
         self._count += len(self._kept[-1].times)
@@ -226,9 +226,9 @@ class _History:
             self._every *= 2
             self._count = len(self._kept[0].times)
 
-    def taken(self) -> Taken:
+    def taken(self) -> StepHistory:
         """All that are kept."""
-        return Taken(
+        return StepHistory(
             np.concatenate([h.times for h in self._kept]),
             np.concatenate([h.orders for h in self._kept]),
             np.concatenate([h.pivots for h in self._kept]),
@@ -243,5 +243,7 @@ class _History:
         ]
 
 
-def _some(taken: Taken, rows: slice) -> Taken:
-    return Taken(taken.times[rows].copy(), taken.orders[rows].copy(), taken.pivots[rows].copy())
+def _some(taken: StepHistory, rows: slice) -> StepHistory:
+    return StepHistory(
+        taken.times[rows].copy(), taken.orders[rows].copy(), taken.pivots[rows].copy()
+    )

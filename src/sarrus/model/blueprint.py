@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..kernels.layout import Form
 from ..mechanism import Mechanism
-from ..tape import Scalar
+from ..tracing import Scalar
 from .model import Model
 from .quadratic import Scalars, as_array
 from .rows import Rows, Units
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 LINE = 8
 
 
-class Part(tuple[int, int, tuple[int, ...]]):
+class BlockPart(tuple[int, int, tuple[int, ...]]):
     """A place in the block of numbers: from, to, shape."""
 
 
-class Block:
+class NumberBlock:
     """All numbers of a model side by side, every list on a cache line of its own."""
 
     def __init__(self) -> None:
         self._parts: list[Scalars] = [np.zeros(0)]
         self._count = 0
 
-    def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> Part:
+    def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> BlockPart:
         """Append scalars; shape: of the array they become."""
         array = values if isinstance(values, np.ndarray) else as_array(values)
         first, last = self._count, self._count + len(array)
         self._parts += [array, np.zeros(-len(array) % LINE)]
         self._count += len(array) + len(self._parts[-1])
-        return Part((first, last, shape or (len(array),)))
+        return BlockPart((first, last, shape or (len(array),)))
 
     @property
     def values(self) -> Scalars:
@@ -55,16 +55,16 @@ class Blueprint:
     """A model without its numbers: whole numbers, and where in the block the others are."""
 
     dimension: int
-    units: Part
+    units: BlockPart
     form: Form
-    form_parts: tuple[tuple[int, Part], ...]
+    form_parts: tuple[tuple[int, BlockPart], ...]
     loads: Any
     loaded: bool
     points: dict[str, int]
-    place_rows: tuple[Ints, Ints, Part]
-    origins: Part
-    spun: dict[str, tuple[Ints, Ints, Part, Part]]
-    drive_rates: Part
+    place_rows: tuple[Ints, Ints, BlockPart]
+    origins: BlockPart
+    spun: dict[str, tuple[Ints, Ints, BlockPart, BlockPart]]
+    drive_rates: BlockPart
     user_calls: tuple[Any, ...]
 
     @cached_property
@@ -109,7 +109,7 @@ def _feed(digest: Any, x: Any) -> None:
         digest.update(f"{x.dtype}{x.shape}".encode() + x.tobytes())
     elif isinstance(x, dict):
         _feed(digest, list(x.items()))
-    elif isinstance(x, tuple | list) and not isinstance(x, Part):
+    elif isinstance(x, tuple | list) and not isinstance(x, BlockPart):
         digest.update(f"{len(x)}(".encode())
         for y in x:
             _feed(digest, y)
@@ -124,7 +124,7 @@ def aligned(count: int) -> Floats:
     return block[first : first + count]
 
 
-def take_part(block: Floats, part: Part) -> Floats:
+def take_part(block: Floats, part: BlockPart) -> Floats:
     """An array of the block."""
     first, last, shape = part
     found = block[first:last]
@@ -135,6 +135,6 @@ def fill(loads: Any, block: Floats) -> Any:
     """Loads with arrays for parts."""
     if not isinstance(loads, tuple):
         return loads
-    if isinstance(loads, Part):
+    if isinstance(loads, BlockPart):
         return take_part(block, loads)
     return type(loads)(*(fill(x, block) for x in loads))

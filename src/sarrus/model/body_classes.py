@@ -21,9 +21,9 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..mechanism import Body
 from ..mechanism.part_arrays import PartArrays
-from ..tape import Abreast, Number, PartedError, Scalar, UntracedError, abreast
+from ..tracing import PartedError, Scalar, TracedNumber, UntracedError, VectorTrace, abreast
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
-from .joints import FEW, Feature, Group, Sharing, as_rows
+from .joint_constraints import FEW, Feature, Group, Sharing, as_rows
 from .points import Wants
 from .vectors import ZERO, Vector
 
@@ -70,7 +70,7 @@ class BodyClass:
         """Some groups of a class of many; which: their places in it."""
 
         def some(x: Any) -> Any:
-            return Number(x.tape, "", x.value[which]) if isinstance(x, Number) else x
+            return TracedNumber(x.tape, "", x.value[which]) if isinstance(x, TracedNumber) else x
 
         assert self.numbers is not None
         assert self.features is not None
@@ -98,13 +98,16 @@ class BodyClass:
 
     def floats(self, x: Scalar) -> Floats:
         """A scalar of a class of many in each group."""
-        return x.value if isinstance(x, Number) else np.full(len(self.groups), float(x))
+        return x.value if isinstance(x, TracedNumber) else np.full(len(self.groups), float(x))
 
     def _plain(self, m: int) -> tuple[Callable[[Any], Any], Callable[[int], int]]:
         """How scalars and features of the m-th group are found."""
         assert self.numbers is not None
         numbers = self.numbers[m].tolist()
-        return lambda x: float(x.value[m]) if isinstance(x, Number) else x, numbers.__getitem__
+        return (
+            lambda x: float(x.value[m]) if isinstance(x, TracedNumber) else x,
+            numbers.__getitem__,
+        )
 
     def member(self, m: int) -> BodyClass:
         """A group of a class of many as a class of one."""
@@ -255,7 +258,7 @@ class ClassMaker:
             return
 
     def _class_of_many(self, groups: Ints, ids: Ints, starts: Floats) -> BodyClass:
-        side, first = Abreast(), self.sharing.groups[groups[0]]
+        side, first = VectorTrace(), self.sharing.groups[groups[0]]
         place = {k: n for n, k in enumerate(ids[0].tolist())}
         features = [
             Feature(tuple(side.values(starts[ids[:, n]])), self.sharing.features[k].fixed)
@@ -272,7 +275,7 @@ class ClassMaker:
             self._framed(groups, sharing, group, wanted), numbers=ids, features=sharing.features
         )
 
-    def _body_of(self, side: Abreast, groups: Ints, n: int) -> Body:
+    def _body_of(self, side: VectorTrace, groups: Ints, n: int) -> Body:
         """The n-th bodies of groups side by side as one."""
         parts, order, first = self.parts, *self.sharing.members
         which = order[first[groups] + n]

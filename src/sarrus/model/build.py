@@ -24,8 +24,8 @@ from ..arrays import Flags, Ints
 from ..kernels.layout import Form, pack
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.part_arrays import PartArrays, read_parts
-from ..tape import Scalar, UntracedError
-from .blueprint import Block, Blueprint, Part, fill
+from ..tracing import Scalar, UntracedError
+from .blueprint import BlockPart, Blueprint, NumberBlock, fill
 from .body_classes import BodyClass
 from .coordinates import (
     ClassRows,
@@ -33,19 +33,19 @@ from .coordinates import (
     draw,
 )
 from .drives import add_drives
+from .force_forms import collect_loads
 from .frames import Frame
+from .joint_constraints import GROUND
 from .joint_coordinates import add_joint_coordinates
-from .joints import GROUND
-from .loads import collect_loads
 from .model import Model
 from .points import Points, points_of_parts
 from .quadratic import (
-    Batch,
+    BodyBatch,
     Entries,
     Equations,
     MasslessFreedomError,
+    RowTable,
     Scalars,
-    Table,
     as_array,
     as_columns,
     assemble_form,
@@ -134,7 +134,7 @@ def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, 
         fields = assemble_form(equations, M, Q + as_array(loads.Q), drives)
     except MasslessFreedomError as error:
         raise MechanismError(_massless(coordinates, error.args[0])) from error
-    block = Block()
+    block = NumberBlock()
     scalars = [name for name in Form._fields if fields[name].dtype != np.int64]
     form_parts = tuple((Form._fields.index(name), block.take(fields[name])) for name in scalars)
     # they are in the block
@@ -196,7 +196,7 @@ def _add_frame(equations: Equations, frame: Frame, rows: list[list[Row]]) -> Non
         equations.add(rows[i], a, rows[j], b, i == j)
 
 
-def _batches(coordinates: Coordinates) -> tuple[list[tuple[Ints, Batch]], list[ClassRows]]:
+def _batches(coordinates: Coordinates) -> tuple[list[tuple[Ints, BodyBatch]], list[ClassRows]]:
     """Groups of classes of many with their equations, and classes of one, whose equations are added one by one.
 
     Also groups that share forms with others are such classes: equal forms are written once.
@@ -226,10 +226,10 @@ def _batches(coordinates: Coordinates) -> tuple[list[tuple[Ints, Batch]], list[C
     return batches, ones
 
 
-def _batch(coordinates: Coordinates, of: BodyClass, own: Equations) -> Batch:
+def _batch(coordinates: Coordinates, of: BodyClass, own: Equations) -> BodyBatch:
     """Equations of a class of many over all coordinates, not numbered yet."""
     none = np.zeros(0, np.int64)
-    return Batch(
+    return BodyBatch(
         first_form=none,
         first_equation=none,
         forms=[(*coordinates.table(of, row), of.floats(x)) for row, x in own.forms.values()],
@@ -272,7 +272,7 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
     # a class has them in this order
     order = np.argsort(groups, kind="stable")
     first = np.searchsorted(groups[order], np.arange(len(skeleton.sharing.groups)))
-    table = Table({})
+    table = RowTable({})
     found = coordinates.each_class(lambda c: [combined(metres, c.rows(p)) for p in c.of.places])
     for c, places in found:
         for n, three in enumerate(places):
@@ -285,7 +285,9 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
     return table.flatten(width * len(groups))
 
 
-def _spun(block: Block, coordinates: Coordinates, body: str) -> tuple[Ints, Ints, Part, Part]:
+def _spun(
+    block: NumberBlock, coordinates: Coordinates, body: str
+) -> tuple[Ints, Ints, BlockPart, BlockPart]:
     """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
     rows, starts = vector_rows(coordinates, body, 3)
     start, col, val = flatten_rows(rows)

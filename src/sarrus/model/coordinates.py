@@ -20,15 +20,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays import Floats, Ints, plain_sum
-from ..kinematics.pose import LINK, length_of_parts
+from ..kinematics.configuration import LINK, length_of_parts
 from ..mechanism import Body, Mechanism
 from ..mechanism.part_arrays import PartArrays
-from ..tape import PartedError, abreast, mean
+from ..tracing import PartedError, abreast, mean
 from . import body_classes
 from .body_classes import BodyClass, ClassMaker
 from .drives import coordinate_needs
+from .force_forms import Features, load_needs
 from .frames import Frame, FrameVector, Linear, Mass, Wanted
-from .joints import (
+from .joint_constraints import (
     GROUND,
     Direction,
     Factor,
@@ -38,7 +39,6 @@ from .joints import (
     kept_products,
     share_features,
 )
-from .loads import Features, load_needs
 from .points import Points, Wants
 from .reduce import Reduction, drop_fixed
 from .rows import Units

@@ -22,8 +22,8 @@ from ..kernels.elements import drive as element
 from ..kernels.elements.drive import COSINE, LINEAR, SINE, SQUARE
 from ..mechanism import Body, Joint, Mechanism, MechanismError
 from ..mechanism.motion import MotionPieces, as_rows, make_pieces
-from ..tape import Scalar
-from .loads import Features, joint_triad, named_parts
+from ..tracing import Scalar
+from .force_forms import Features, joint_triad, named_parts
 from .vectors import UNITS, Row, Vector, norm, subtract, subtract_rows, unit, vector
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tape import Number, Scalar, UntracedError, eigen, larger, largest, sqrt
 from ..thresholds import FLATTEST, SPANNED
-from .joints import FEW, Feature, Group, Sharing
+from ..tracing import Scalar, TracedNumber, UntracedError, eigen, larger, largest, sqrt
+from .joint_constraints import FEW, Feature, Group, Sharing
 from .vectors import (
     UNITS,
     Matrix,
@@ -184,7 +184,7 @@ def _begin_at_an_end(features: list[Feature], points: list[int]) -> None:
 
 
 def _farthest_of_many(places: list[Vector]) -> int:
-    if any(isinstance(x, Number) for p in places for x in p):
+    if any(isinstance(x, TracedNumber) for p in places for x in p):
         raise UntracedError
     at = np.array(places)
     far = [np.linalg.norm(at - p, axis=1).max() for p in at]

@@ -32,9 +32,9 @@ from ..arrays import plain_sum
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.forces import Coupling, Rotor
 from ..mechanism.joints import Joint
-from ..tape import Scalar
+from ..tracing import Scalar
 from .drives import joint_forms
-from .loads import Features, named_parts
+from .force_forms import Features, named_parts
 from .vectors import Row, add_row
 
 if TYPE_CHECKING:

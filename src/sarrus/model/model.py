@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
+from ..kernels.applied_forces import Loads
 from ..kernels.elements.user import UserCall
 from ..kernels.layout import Form
-from ..kernels.loads import Loads
+from ..kinematics.configuration import BodyRows
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import BodyRows
 from ..mechanism import Mechanism
 from ..names import pick
 from .readings import Readings

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..mechanism import Mechanism
 from ..mechanism.part_arrays import PartArrays, read_parts
-from ..tape import stacked
+from ..tracing import stacked
 from .frames import Wanted
 
 

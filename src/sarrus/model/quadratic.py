@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ..arrays import Flags, Floats, Ints, plain_sum
-from ..tape import Scalar, UntracedError, largest, sqrt
 from ..thresholds import EPS, LIGHT_MASS, NO_MASS, SAME_FORM, SAME_PRODUCT, ZERO_COMPONENT
+from ..tracing import Scalar, UntracedError, largest, sqrt
 from .drives import DrivenEquations
 from .order import make_factor
 from .vectors import Row
@@ -37,7 +37,7 @@ class MasslessFreedomError(Exception):
 
 
 @dataclass(frozen=True)
-class Batch:
+class BodyBatch:
     """Forms and equations of n bodies side by side, whose forms nobody else has.
 
     first_form, first_equation: the numbers that those of each body begin with. forms: columns (n, w), factors
@@ -51,7 +51,7 @@ class Batch:
     products: list[tuple[list[tuple[int, int]], Floats]]
     values: list[Floats]
 
-    def some(self, which: Ints) -> Batch:
+    def some(self, which: Ints) -> BodyBatch:
         """Some of the bodies, which: their places in it; not numbered yet."""
         return replace(
             self,
@@ -75,14 +75,14 @@ class Equations:
         # numbers of the forms over the same coordinates, and of the equations of the same forms
         self._forms_over: dict[tuple[int, ...], list[int]] = {}
         self._made_of: dict[tuple[tuple[int, int], ...], list[int]] = {}
-        self._batches: list[Batch] = []
+        self._batches: list[BodyBatch] = []
 
     def skip(self, forms: int, equations: int) -> None:
         """Leave out numbers that a batch has."""
         self.form_count += forms
         self.count += equations
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: BodyBatch) -> None:
         """Take over forms and equations of many bodies; their numbers were left out."""
         self._batches.append(batch)
 
@@ -165,7 +165,7 @@ class Equations:
         return number, factor
 
     @cached_property
-    def _of_batches(self) -> dict[tuple[int, ...], tuple[Batch, int]]:
+    def _of_batches(self) -> dict[tuple[int, ...], tuple[BodyBatch, int]]:
         """Which batch has forms over some coordinates, and which of its bodies."""
         return {
             tuple(row): (batch, m)
@@ -174,7 +174,7 @@ class Equations:
             for m, row in enumerate(columns.tolist())
         }
 
-    def _unpack(self, batch: Batch, m: int) -> None:
+    def _unpack(self, batch: BodyBatch, m: int) -> None:
         """Forms and equations of one body of a batch, as if they had been added."""
         first, number = int(batch.first_form[m]), int(batch.first_equation[m])
         if first in self.forms:
@@ -191,7 +191,7 @@ class Equations:
 
     def flat_forms(self) -> tuple[Ints, Ints, Scalars, Scalars]:
         """Rows of all forms, compressed, and their starts."""
-        table = Table({n: row for n, (row, _) in self.forms.items()})
+        table = RowTable({n: row for n, (row, _) in self.forms.items()})
         starts = as_array([start for _, start in self.forms.values()])
         e0 = np.zeros(self.form_count, starts.dtype)
         e0[_ints([*self.forms])] = starts
@@ -205,7 +205,7 @@ class Equations:
         """All products, equation by equation."""
         n = max(self.form_count, 1)
         coded = {k: {a * n + b: c for (a, b), c in eq.items()} for k, eq in self.products.items()}
-        table = Table(coded)
+        table = RowTable(coded)
         for batch in self._batches:
             for k, (pairs, factors) in enumerate(batch.products):
                 local = as_columns(pairs, 2)[:, None, :] + batch.first_form[None, :, None]
@@ -244,7 +244,7 @@ class Products(NamedTuple):
     factor: Scalars
 
 
-class Table:
+class RowTable:
     """Rows by number, to be compressed; many: numbers (n), columns and values (n, w) of many at once."""
 
     def __init__(self, rows: dict[int, Row]) -> None:
@@ -472,7 +472,7 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
 
 def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, Scalars]:
     """Rows compressed: where each starts, columns, values."""
-    return Table(dict(enumerate(rows))).flatten(len(rows))
+    return RowTable(dict(enumerate(rows))).flatten(len(rows))
 
 
 def as_columns(rows: Sequence[tuple[int, ...]], width: int) -> Ints:

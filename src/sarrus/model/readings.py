@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Floats
-from ..kinematics.pose import BodyRows, in_space
+from ..kinematics.configuration import BodyRows, in_space
 from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
 from ..mechanism.motion import MotionPieces, make_pieces
 from ..mechanism.part_arrays import read_parts
 from .coordinates import Coordinates, draw
-from .loads import joint_triad
+from .force_forms import joint_triad
 from .points import points_of_parts
 from .quadratic import flatten_rows
 from .rows import Rows, Units

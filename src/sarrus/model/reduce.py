@@ -11,8 +11,8 @@ from collections.abc import Container, Iterable
 import numpy as np
 
 from ..arrays import Ints
-from ..tape import largest
 from ..thresholds import ZERO_COEFFICIENT
+from ..tracing import largest
 from .vectors import Row, add_row
 
 # variables that may hang on one by relations of others. Relations go on along a chain of bodies (of scissors,

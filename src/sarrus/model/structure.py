@@ -28,7 +28,7 @@ from ..mechanism.check import check_mechanism, check_velocities, find_gaps, find
 from ..mechanism.forces import LOADS
 from ..mechanism.motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 from ..mechanism.part_arrays import PartArrays, read_parts, take_array
-from ..tape import Number, Replay, Scalar, Tape, UntracedError
+from ..tracing import Replay, Scalar, Tape, TracedNumber, UntracedError
 
 if TYPE_CHECKING:
     from .blueprint import Blueprint
@@ -50,7 +50,7 @@ class Structure:
 
     replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of a mechanism and
     of its model, of large ones; moving: numbers of mechanisms that were found to need no change of dimensions to
-    move; codes: kernels specialised for it (kernels/own.py), made by the first run.
+    move; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ def describe(m: Mechanism) -> Description | None:
         key.append(type(load))
         for name, value in vars(load).items():
             _describe_value(value, name in load.decides, key, numbers)
-    if parts.is_traced or any(type(x) is Number for x in numbers):
+    if parts.is_traced or any(type(x) is TracedNumber for x in numbers):
         return Description(tuple(key), [*parts.numbers, *numbers])
     return Description(tuple(key), np.concatenate([parts.numbers, np.array(numbers, dtype=float)]))
 
@@ -264,13 +264,13 @@ def _describe_value(value: Any, decides: bool, key: list[Any], numbers: list[Sca
         for x in own:
             _describe_value(x, isinstance(value, Table), key, numbers)
     elif decides or isinstance(value, str | bool | None):
-        if isinstance(value, Number):
+        if isinstance(value, TracedNumber):
             raise UntracedError("a number of a tape decides the topology")
         key.append(value)
     elif isinstance(value, np.ndarray | np.generic):
         key.append(value.shape)
         numbers += value.ravel().tolist()
-    elif isinstance(value, float | int | Number):
+    elif isinstance(value, float | int | TracedNumber):
         numbers.append(value)  # type: ignore[arg-type]
     elif isinstance(value, tuple):
         key.append(len(value))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tape import Scalar, larger, sqrt
+from ..tracing import Scalar, larger, sqrt
 
 Vector = tuple[Scalar, Scalar, Scalar]
 # a linear form: number of each variable that counts, and its factor

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from ..names import pick
-from ..runs.record import Name, Part, Positive, Text, read_json, validate
+from ..runs.run_records import Name, Positive, RecordPart, Text, read_json, validate
 from .problem import Limits
 
 # it names folders and packages
@@ -17,7 +17,7 @@ Id = Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9-]{0,99}$")]
 KNOWN_LIMITS = {field.name: field for field in fields(Limits)}
 
 
-class Numbers(Part):
+class PackedNumbers(RecordPart):
     """What problem.json holds."""
 
     id: Id
@@ -41,6 +41,6 @@ class Numbers(Part):
 def load_numbers(path: Path) -> dict[str, Any]:
     """The numbers of problem.json, as they stand there; raises OSError or RecordError."""
     numbers: dict[str, Any] = read_json(path)
-    validate(numbers, Numbers)
+    validate(numbers, PackedNumbers)
     # a problem's version is a checksum of them: nothing is added
     return numbers

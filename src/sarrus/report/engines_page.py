@@ -14,10 +14,10 @@ from ..arrays import plain_sum
 from ..disk import write_file
 from ..engines import known_engines
 from ..outputs import new_outputs
-from ..runs.benchmark import Record, classes
+from ..runs.benchmark_records import Record, classes
 from ..scene.player import pack
-from .benchmark import made_with
-from .page import figures_html, render, section, sentences, table
+from .benchmark_page import made_with
+from .html_page import figures_html, render, section, sentences, table
 from .plots import Plot, work_precision
 from .tables import show_number, show_seconds, show_setting
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..runs.columns import LEVELS, Figure, Panel
-from ..runs.folder import RunFolder
+from ..runs.run_folder import RunFolder
 from ..scene import CROSSING
 from ..scene.player import pack
 from .curves import Curves
@@ -185,7 +185,7 @@ def _head(label: str, top: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotFrame:
     """What the plots of some runs have in common: their time, where a run ended, crossings, names of the runs."""
 
     runs: Sequence[RunFolder]
@@ -195,14 +195,14 @@ class Frame:
     marks: Sequence[float]
 
 
-def make_frame(runs: Sequence[RunFolder], labels: Sequence[str]) -> Frame:
+def make_frame(runs: Sequence[RunFolder], labels: Sequence[str]) -> PlotFrame:
     """The frame of runs of one problem; marks of several would lie on one another."""
     marks = [m.time for m in runs[0].scene.marks if m.word == CROSSING] if len(runs) == 1 else []
     until = max(run.scene.duration for run in runs)
-    return Frame(runs, labels, until, max(run.scene.end for run in runs), marks)
+    return PlotFrame(runs, labels, until, max(run.scene.end for run in runs), marks)
 
 
-def curve_plots(frame: Frame, told: Sequence[Curves]) -> list[Plot]:
+def curve_plots(frame: PlotFrame, told: Sequence[Curves]) -> list[Plot]:
     """What was asked of the mechanism, a figure a question; shared reactions are dotted."""
     plots = []
     for figure in told[0].figures:
@@ -243,7 +243,7 @@ def _owner(column: str) -> str:
 
 
 def _told(
-    k: int, panel: Panel, frame: Frame, told: Sequence[Curves], color: dict[str, int]
+    k: int, panel: Panel, frame: PlotFrame, told: Sequence[Curves], color: dict[str, int]
 ) -> list[Curve]:
     """The curves of a panel, called by whose they are; several runs are told apart by their lines."""
     out = []
@@ -270,14 +270,14 @@ def _told(
     return out
 
 
-def source_plots(frame: Frame) -> list[Plot]:
+def source_plots(frame: PlotFrame) -> list[Plot]:
     """The figures that the problem's source shows, or places of points."""
     return [
         _figure_plot(figure, frame) for figure in frame.runs[0].figures if not _is_quality(figure)
     ]
 
 
-def accuracy_plots(frame: Frame) -> list[Plot]:
+def accuracy_plots(frame: PlotFrame) -> list[Plot]:
     """Distance from the exact motion, drift and violations, steps of the method."""
     found = [_error_plot(frame)]
     found += [
@@ -293,7 +293,7 @@ def _is_quality(figure: Figure) -> bool:
     return all(name in ("energy", *LEVELS) for name in names)
 
 
-def _figure_plot(figure: Figure, frame: Frame) -> Plot:
+def _figure_plot(figure: Figure, frame: PlotFrame) -> Plot:
     curves = [
         curve
         for k, panel in enumerate(figure.panels)
@@ -328,7 +328,7 @@ def _panel_curves(
     return curves
 
 
-def _error_plot(frame: Frame) -> Plot | None:
+def _error_plot(frame: PlotFrame) -> Plot | None:
     """Distance between result and exact reference, place and velocity."""
     heads: list[str] = []
     curves: list[Curve] = []
@@ -350,7 +350,7 @@ def _error_plot(frame: Frame) -> Plot | None:
     return stack(title, heads, logs, curves, frame.until, frame.marks, frame.end)
 
 
-def _step_plot(frame: Frame) -> Plot | None:
+def _step_plot(frame: PlotFrame) -> Plot | None:
     """How the method went: lengths of its steps, orders, smallest pivots."""
     heads: list[str] = []
     logs: list[bool] = []

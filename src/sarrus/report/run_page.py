@@ -14,14 +14,14 @@ from ..arrays import plain_sum
 from ..disk import write_file
 from ..mechanism import MechanismError
 from ..progress import part
-from ..runs.folder import RunFolder, RunFolderError, load_run
+from ..runs.run_folder import RunFolder, RunFolderError, load_run
 from ..scene import CROSSING, NEAR, Camera
 from ..scene.branch_ghosts import draw_ghosts
 from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, scene_payload
 from ..storage import SavedResultError
 from .curves import Curves, read_curves
-from .page import (
+from .html_page import (
     beside,
     facts,
     figures_html,
@@ -96,7 +96,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         scenes.append({**payload, "slope": slope, "values": curves.payload()})
     single = len(runs) == 1
     figures: list[Plot] = []
-    asked, accuracy = [], []
+    shown_curves, accuracy = [], []
     for name, group in _groups(runs).items():
         frame = make_frame([runs[i] for i in group], [labels[i] for i in group])
         mine = curve_plots(frame, [told[i] for i in group])
@@ -104,7 +104,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         first = source_plots(frame)
         shown = [*first, *mine] if "problem" in frame.runs[0].record else [*mine, *first]
         several = f": {name}" if len(_groups(runs)) > 1 else ""
-        asked.append(section(f"Curves{several}", figures_html(shown, len(figures))))
+        shown_curves.append(section(f"Curves{several}", figures_html(shown, len(figures))))
         figures += shown
         exact = accuracy_plots(frame)
         head = f"<h3>{escape(name)}</h3>" if several else ""
@@ -118,7 +118,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
     right = [
         summary,
         '<section id="chosen" hidden></section>',
-        *asked,
+        *shown_curves,
         *_design_card(runs, labels),
         fold("Rank, mobility, crossings", ranks, "rank"),
         fold("Accuracy", "".join(accuracy), "accuracy"),

@@ -19,7 +19,7 @@ from ..arrays import Flags, Floats
 from .sketch import GROUND, GUIDE, Sketch
 
 if TYPE_CHECKING:
-    from ..kinematics.pose import BodyRows
+    from ..kinematics.configuration import BodyRows
 
 
 VERSION = 1

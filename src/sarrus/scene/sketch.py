@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.pose import LINK, measure_length
+from ..kinematics.configuration import LINK, measure_length
 from ..mechanism import Body, Joint, JointKind, Mechanism
 
 GROUND = -1

@@ -6,10 +6,10 @@ Nothing is decided silently: what was read is listed with its place, what was no
 where a file is silent and the problem's own number is used, a note says so.
 """
 
-from .reading import load_specification
 from .safe_xml import SpecificationError
+from .spec_reader import load_specification
+from .spec_writer import write_specification
 from .specification import LIBRARY, Specification, specification_notes, specification_to_problem
-from .writing import write_specification
 
 __all__ = [
     "LIBRARY",

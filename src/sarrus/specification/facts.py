@@ -14,7 +14,7 @@ from functools import partial
 from typing import NoReturn
 
 from .safe_xml import XmlDocument
-from .sentences import Sentence
+from .sentence_splitter import Sentence
 
 # a decimal number, a power of ten, or a word that is no number; never a part of something longer
 NUMBER = (

@@ -30,8 +30,8 @@ from scipy import sparse
 from .. import kernels
 from .. import model as model_package
 from ..arrays import Floats, plain_sum
-from ..kinematics.closing import lower_gaps
 from ..kinematics.constraints import Constraints
+from ..kinematics.gap_closing import lower_gaps
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 from ..names import pick
 from ..thresholds import (
@@ -55,7 +55,7 @@ STABLE, UNSTABLE, INDIFFERENT_KIND = "stable", "unstable", "indifferent"
 CLOSING = 30
 
 
-def make_system(mechanism: Mechanism) -> System:
+def make_system(mechanism: Mechanism) -> StaticSystem:
     """The system of a mechanism that can be simulated; raises MechanismError otherwise."""
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
@@ -69,10 +69,10 @@ def make_system(mechanism: Mechanism) -> System:
             raise MechanismError(call.failure)
         # a compiled function that disagrees with the plain one is dropped
         model.loads.user.calls[n, 0] = call.address
-    return System(model)
+    return StaticSystem(model)
 
 
-class System:
+class StaticSystem:
     """The quadratic form of a model and its loads at rest."""
 
     def __init__(self, model: Model) -> None:
@@ -80,7 +80,9 @@ class System:
         self.form = model.form
         nq = model.coordinates
         self.M = model.mass_matrix().toarray()
-        self.acting = kernels.loads.make_loads(model.loads, 0) if len(model.loads.f0) else None
+        self.acting = (
+            kernels.applied_forces.make_loads(model.loads, 0) if len(model.loads.f0) else None
+        )
         if self.acting is not None:
             F = (self.acting.F_val, self.acting.F_col, self.acting.F_start)
             shape = (len(self.acting.f0), nq)
@@ -112,7 +114,7 @@ class System:
         if loads is None:
             return form.Q.copy(), np.zeros((nq, nq)), np.zeros((nq, nq))
         Q, A, B = np.zeros(nq), np.zeros(len(loads.G_row)), np.zeros(len(loads.G_row))
-        kernels.loads.eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
+        kernels.applied_forces.eval_static_loads(form, loads, 0.0, q, np.zeros(nq), Q, A, B)
         if not (np.isfinite(Q).all() and np.isfinite(A).all()):
             failed = next((call.failure for call in self.model.user_calls if call.failure), "")
             raise MechanismError(
@@ -125,9 +127,9 @@ class System:
         np.add.at(by_v, (loads.G_row, loads.G_col), B)
         return Q, self.F.T @ by_q @ self.F, self.F.T @ by_v @ self.F
 
-    def state(self, q: Floats) -> State:
+    def state(self, q: Floats) -> StaticState:
         """All at a position."""
-        return State(self, q)
+        return StaticState(self, q)
 
     def places(self, q: Floats) -> dict[str, Floats]:
         """World places of the model's points [m]."""
@@ -145,10 +147,10 @@ class System:
         return found.position if found.size < ALMOST_CLOSED else None
 
 
-class State:
+class StaticState:
     """Forces, freedoms, stiffness and damping at a position."""
 
-    def __init__(self, system: System, q: Floats) -> None:
+    def __init__(self, system: StaticSystem, q: Floats) -> None:
         self.system, self.q = system, q
         self.Q, self.Q_q, self.Q_v = system.loads(q)
         J = system.constraints.jacobian(q)
@@ -318,7 +320,7 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
     return tuple(sorted(found, key=lambda e: float(np.linalg.norm(e.coordinates))))
 
 
-def _starts(system: System, reach: float) -> Iterator[Floats]:
+def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
     """The start, and configurations displaced from it along each degree of freedom."""
     start = np.zeros(system.model.coordinates)
     yield start
@@ -339,7 +341,7 @@ def _starts(system: System, reach: float) -> Iterator[Floats]:
                     yield q
 
 
-def _find_still(system: System, q: Floats) -> Floats | None:
+def _find_still(system: StaticSystem, q: Floats) -> Floats | None:
     """The configuration at rest that Newton's steps lead to, stable or not; None if they lead nowhere."""
     for _ in range(RELAXING * 4):
         here = system.state(q)
@@ -358,7 +360,7 @@ def _are_same(one: Equilibrium, other: Equilibrium) -> bool:
     return bool(np.abs(one.coordinates - other.coordinates).max(initial=0.0) <= SAME_REST)
 
 
-def _make(system: System, q: Floats, message: str, found: bool, steps: int) -> Equilibrium:
+def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int) -> Equilibrium:
     """The equilibrium at a configuration, with what decides whether it is stable."""
     at = system.state(q)
     values = at.stiffness_values
@@ -392,7 +394,7 @@ def _make(system: System, q: Floats, message: str, found: bool, steps: int) -> E
     )
 
 
-def _decide(system: System, at: State) -> tuple[int, Floats | None]:
+def _decide(system: StaticSystem, at: StaticState) -> tuple[int, Floats | None]:
     """The order of the energy that decides at a rest without negative stiffness, 0 if it is indifferent.
 
     And where the energy falls, if it does: then the rest is not stable.
@@ -416,7 +418,7 @@ def _decide(system: System, at: State) -> tuple[int, Floats | None]:
     return (0 if 0 in orders else max(orders)), None
 
 
-def _follow(system: System, at: State, direction: Floats) -> tuple[int, Floats | None]:
+def _follow(system: StaticSystem, at: StaticState, direction: Floats) -> tuple[int, Floats | None]:
     """The order with which the energy changes along a direction; and where it is lower, if it falls."""
     slopes: list[tuple[float, Floats]] = []
     for size in DISPLACEMENTS:
@@ -444,7 +446,7 @@ def _follow(system: System, at: State, direction: Floats) -> tuple[int, Floats |
 
 
 def _relax(
-    system: System, at: State, direction: Floats, size: float
+    system: StaticSystem, at: StaticState, direction: Floats, size: float
 ) -> tuple[float, Floats] | None:
     """The slope of the energy at a displacement along a direction, all other degrees of freedom relaxed."""
     along = at.freedom_basis @ direction
@@ -465,7 +467,7 @@ def _relax(
     return None if q is None else (float(here.gradient @ t), q)
 
 
-def _search(system: System, q: Floats) -> tuple[Floats, str, bool, int]:
+def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
     """Position, message, whether forces balance there, and steps taken."""
     radius = FIRST
     here = system.state(q)
@@ -513,7 +515,7 @@ def _search(system: System, q: Floats) -> tuple[Floats, str, bool, int]:
     return q, f"no rest within {ITERATIONS} steps: {_stuck(here)}", False, ITERATIONS
 
 
-def _stuck(here: State) -> str:
+def _stuck(here: StaticState) -> str:
     return (
         f"the search ended where {here.residual:.1e} of all forces are not balanced; the position is "
         "next to a singular one, the forces have no potential, or their potential has no minimum"
@@ -546,7 +548,7 @@ def _trust_step(values: Floats, g: Floats, radius: float, least: float) -> Float
     return -g / (values + high)
 
 
-def _work(system: System, a: Floats, b: Floats) -> float:
+def _work(system: StaticSystem, a: Floats, b: Floats) -> float:
     """Work of all forces on the straight way from a to b, by Simpson's rule: the drop of the energy."""
     forces = [system.loads(a + share * (b - a))[0] for share in (0.0, 0.5, 1.0)]
     return float((forces[0] + 4.0 * forces[1] + forces[2]) @ (b - a)) / 6.0

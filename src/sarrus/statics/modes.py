@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
 from ..names import pick
-from ..notebook import html_table
+from ..notebook_display import html_table
 from ..thresholds import NEAR_BALANCE, NEAR_SINGULAR_MODES, REAL_VALUE, STABLE, SYMMETRIC
-from .equilibrium import Equilibrium, State, make_system
+from .equilibrium import Equilibrium, StaticState, make_system
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -126,7 +126,7 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
     return Modes(mechanism.name, tuple(found), tuple(notes))
 
 
-def _solve_modes(here: State) -> tuple[Complex, Complex]:
+def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
     """Eigenvalues and, as columns, displacements in the freedoms."""
     from scipy import linalg
 

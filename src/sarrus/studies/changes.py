@@ -13,9 +13,9 @@ from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
 from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import ALONG, join_path, nearest, split_path, unit_at
-from . import schema
-from .schema import SETTINGS, translate_slip
+from . import study_schema
 from .study import Base, Change, ChangeKind
+from .study_schema import SETTINGS, translate_slip
 
 Floats = list[float]
 
@@ -94,7 +94,7 @@ def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool =
     elif change.kind is ChangeKind.SETTING:
         key = split_path(change.path)[1]
         try:
-            schema.SettingsEntry.model_validate({key: value})
+            study_schema.SettingsEntry.model_validate({key: value})
         except ValidationError as error:
             raise MechanismError(translate_slip(error.errors()[0], {})[1]) from None
     elif change.kind is ChangeKind.ALONG:

@@ -16,9 +16,9 @@ from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
-from ..own_method import MOST_BYTES
 from ..quantities import split_quantity, unit_of_quantity
-from . import schema
+from ..user_methods import MOST_BYTES
+from . import study_schema
 from .records import (
     COORDINATE,
     DESIGN,
@@ -34,30 +34,30 @@ from .records import (
     split_joint,
     split_value,
 )
-from .study import Number, Parameter, StudyRecord
+from .study import Number, StudyParameter, StudyRecord
 
 # more would not fit into memory
 MOST_RUNS = 10_000_000
 
 
 def make_parameter(
-    column: str, entry: Any, known: list[Parameter], variables: dict[str, Any]
-) -> Parameter:
+    column: str, entry: Any, known: list[StudyParameter], variables: dict[str, Any]
+) -> StudyParameter:
     """The values of an entry; known: parameters before it, which it may use by name."""
-    if isinstance(entry, schema.TiltEntry):
+    if isinstance(entry, study_schema.TiltEntry):
         raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
-    if isinstance(entry, list | schema.ListEntry):
+    if isinstance(entry, list | study_schema.ListEntry):
         values = entry if isinstance(entry, list) else entry.values
-        return Parameter(column, tuple(in_si(value) for value in values))
-    if isinstance(entry, schema.RangeEntry):
-        return Parameter(column, tuple(read_range(entry.range)))
-    if isinstance(entry, schema.UniformEntry | schema.NormalEntry):
-        word = "uniform" if isinstance(entry, schema.UniformEntry) else "normal"
+        return StudyParameter(column, tuple(in_si(value) for value in values))
+    if isinstance(entry, study_schema.RangeEntry):
+        return StudyParameter(column, tuple(read_range(entry.range)))
+    if isinstance(entry, study_schema.UniformEntry | study_schema.NormalEntry):
+        word = "uniform" if isinstance(entry, study_schema.UniformEntry) else "normal"
         first, second = (_number(v, known) for v in getattr(entry, word))
         check_spread(word, first, second)
-        return Parameter(column, distribution=word, numbers=(first, second))
+        return StudyParameter(column, distribution=word, numbers=(first, second))
     if isinstance(entry, str) and entry in [p.column for p in known]:
-        return Parameter(column, same=entry)
+        return StudyParameter(column, same=entry)
     if isinstance(entry, str) and variables:
         raise MechanismError(
             f"{shorten(entry)} is no variable; {nearest(entry, list(variables))}. For one value "
@@ -66,7 +66,7 @@ def make_parameter(
     raise MechanismError("one value does not vary; give a list, or write it under set")
 
 
-def _number(value: Any, known: list[Parameter]) -> Number:
+def _number(value: Any, known: list[StudyParameter]) -> Number:
     """A number, or the name of a column of numbers."""
     named = next((p for p in known if p.column == value), None)
     if named is None:
@@ -104,7 +104,7 @@ def check_spread(word: str, first: Number, second: Number) -> None:
         raise MechanismError(f"the standard deviation is {second:g}; give a positive one")
 
 
-def read_range(r: schema.RangeNumbers) -> list[float]:
+def read_range(r: study_schema.RangeNumbers) -> list[float]:
     """The values of a range, in SI."""
     first, last = (units.parse_for(v, units.NUMBER).value for v in (r.first, r.last))
     if (r.count is None) == (r.step is None):
@@ -135,14 +135,14 @@ def given_values(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
     given: list[Any] = []
     if isinstance(entry, list):
         given = entry
-    elif isinstance(entry, schema.ListEntry):
+    elif isinstance(entry, study_schema.ListEntry):
         given = entry.values
-    elif isinstance(entry, schema.RangeEntry):
+    elif isinstance(entry, study_schema.RangeEntry):
         r = entry.range
         given = [v for v in (r.first, r.last, r.step) if v is not None and v != 0]
-    elif isinstance(entry, schema.UniformEntry):
+    elif isinstance(entry, study_schema.UniformEntry):
         given = entry.uniform
-    elif isinstance(entry, schema.NormalEntry):
+    elif isinstance(entry, study_schema.NormalEntry):
         given = entry.normal
     elif isinstance(entry, str):
         given = [entry]

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Floats, Ints
-from ..report.page import facts, render, section
-from ..report.page import table as html_table
+from ..report.html_page import facts, render, section
+from ..report.html_page import table as html_table
 from .changes import parameter_units
-from .folder import OVERVIEW, column_units
+from .study_folder import OVERVIEW, column_units
 
 if TYPE_CHECKING:
-    from .folder import Folder
+    from .study_folder import Folder
 
 
 HERE, SCRIPTS = Path(__file__).parent, ("parallel.js", "overview.js")

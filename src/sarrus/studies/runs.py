@@ -21,7 +21,7 @@ from ..runs.columns import trajectory_columns
 from ..runs.provenance import describe_versions
 from ..simulate import simulate
 from . import changes
-from .lanes import Together, prepare_together
+from .batching import BatchRunner, prepare_batch_runner
 from .records import (
     MOST_CHARACTERS,
     QUANTITIES,
@@ -31,7 +31,7 @@ from .records import (
     read_record,
     read_text,
 )
-from .study import Plan
+from .study import StudyPlan
 
 DONE = "done"
 REFUSED = "refused"
@@ -65,13 +65,13 @@ class BatchOutcome:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def run_key(plan: Plan, values: list[Any]) -> str:
+def run_key(plan: StudyPlan, values: list[Any]) -> str:
     """The hash of a configuration: of the plan and the values of this run."""
     text = json.dumps([plan.digest, values], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def start_row(plan: Plan, number: int, values: list[Any]) -> Row:
+def start_row(plan: StudyPlan, number: int, values: list[Any]) -> Row:
     """A row with number, key and parameters; no result yet."""
     row: Row = {"run": number, "key": run_key(plan, values)}
     for column, value in zip(plan.columns, values, strict=True):
@@ -89,16 +89,16 @@ def spread_value(column: str, value: Any) -> Row:
     return {column: value}
 
 
-def failed_row(plan: Plan, number: int, values: list[Any], status: str, message: str) -> Row:
+def failed_row(plan: StudyPlan, number: int, values: list[Any], status: str, message: str) -> Row:
     """The row of a run without a result."""
     return {**start_row(plan, number, values), "status": status, "message": message, "notes": ""}
 
 
-def run_together(plan: Plan, numbers: list[int], values: list[list[Any]]) -> dict[int, Row]:
+def run_together(plan: StudyPlan, numbers: list[int], values: list[list[Any]]) -> dict[int, Row]:
     """Rows of those runs of a batch that can be done side by side, by number."""
     if plan.digest not in _TOGETHER:
         _TOGETHER.clear()
-        _TOGETHER[plan.digest] = prepare_together(plan)
+        _TOGETHER[plan.digest] = prepare_batch_runner(plan)
     lanes = _TOGETHER[plan.digest]
     runs = lanes.run(values) if lanes is not None else None
     rows: dict[int, Row] = {}
@@ -114,10 +114,10 @@ def run_together(plan: Plan, numbers: list[int], values: list[list[Any]]) -> dic
 
 
 # how a worker runs the configurations of its plan at once, None if it cannot
-_TOGETHER: dict[str, Together | None] = {}
+_TOGETHER: dict[str, BatchRunner | None] = {}
 
 
-def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None]:
+def run_one(plan: StudyPlan, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None]:
     """One run: its row, and its trajectory if that is kept."""
     notes: list[str] = []
     run: RecordSource | None = None
@@ -142,7 +142,7 @@ def run_one(plan: Plan, number: int, values: list[Any]) -> tuple[Row, dict[str, 
 
 
 def _row(
-    plan: Plan,
+    plan: StudyPlan,
     number: int,
     values: list[Any],
     run: RecordSource | None,
@@ -178,7 +178,7 @@ def describe_failure(error: BaseException) -> tuple[str, str]:
     return ERROR, f"{type(error).__name__}: {text}"
 
 
-def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool) -> Row:
+def _records(plan: StudyPlan, run: RecordSource | None, notes: list[str], done: bool) -> Row:
     """The values of all records; of a run that failed only those that need no simulation."""
     row: Row = {}
     for record in plan.records:
@@ -205,7 +205,7 @@ def _records(plan: Plan, run: RecordSource | None, notes: list[str], done: bool)
 
 
 def _trajectory(
-    plan: Plan, number: int, result: Result, mechanism: Mechanism
+    plan: StudyPlan, number: int, result: Result, mechanism: Mechanism
 ) -> dict[str, Any] | None:
     """Columns of a whole run: time, places and velocities of points, energy."""
     if plan.trajectory is None:
@@ -254,7 +254,7 @@ def run_batch(
 class _Watched:
     """Runs in a thread beside, so that the time limit can be noticed while compiled code holds it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
         self.wanted: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.found: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -276,7 +276,7 @@ class _Watched:
             self.found.put(run_one(self.plan, *given))
 
 
-def warm_up(plan: Plan) -> None:
+def warm_up(plan: StudyPlan) -> None:
     """Compile or load all kernels that the runs of a plan need, and read the functions of its records."""
     for record in plan.records:
         if record.what == "function":
@@ -306,10 +306,10 @@ def describe_worker() -> dict[str, str]:
 
 _VERSIONS: dict[str, str] = {}
 # the plan this process runs, by the hash of its payload
-_PLANS: dict[str, Plan] = {}
+_PLANS: dict[str, StudyPlan] = {}
 
 
-def _read_plan(payload: bytes, digest: str) -> Plan:
+def _read_plan(payload: bytes, digest: str) -> StudyPlan:
     if digest not in _PLANS:
         import cloudpickle
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .schema import GRID, LATIN_HYPERCUBE, SOBOL
-from .study import Parameter, Study
+from .study import Study, StudyParameter
+from .study_schema import GRID, LATIN_HYPERCUBE, SOBOL
 
 # a uniform number is kept off 0 and 1, where the normal distribution is infinite
 TINY = 2.0**-54
@@ -100,7 +100,7 @@ def _design(sampling: str, seed: int, combination: int, samples: int, dimension:
     return generator.random((samples, dimension))
 
 
-def _spread(p: Parameter, unit: Floats, numbers: dict[str, Floats]) -> Floats:
+def _spread(p: StudyParameter, unit: Floats, numbers: dict[str, Floats]) -> Floats:
     """Numbers between 0 and 1 as values of a distribution."""
     from scipy.special import ndtri
 

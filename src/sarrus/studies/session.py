@@ -21,8 +21,8 @@ from .study import StudyError, StudyStopped
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .folder import Folder
     from .study import Study
+    from .study_folder import Folder
 
 # reasons that a session tells
 MOST_REASONS = 5
@@ -96,11 +96,11 @@ def read_table(out: Path) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     with Directory(out) as place:
-        if place.status(studies.folder.RESULTS) is not None:
-            contents = [place.read(studies.folder.RESULTS)]
+        if place.status(studies.study_folder.RESULTS) is not None:
+            contents = [place.read(studies.study_folder.RESULTS)]
         else:
-            with place.child(studies.folder.PARTS) as parts:
-                contents = [parts.read(name) for name in studies.folder.part_names(parts)]
+            with place.child(studies.study_folder.PARTS) as parts:
+                contents = [parts.read(name) for name in studies.study_folder.part_names(parts)]
     tables = [pq.read_table(pa.BufferReader(content)) for content in contents]
     return pa.concat_tables(tables).sort_by("run").to_pandas()
 
@@ -108,9 +108,9 @@ def read_table(out: Path) -> pd.DataFrame:
 def read(given: str | Path | dict[str, Any]) -> Study:
     """A study from its file or keys."""
     return (
-        studies.reading.make_study(given)
+        studies.study_reader.make_study(given)
         if isinstance(given, dict)
-        else studies.reading.load_study(given)
+        else studies.study_reader.load_study(given)
     )
 
 
@@ -134,7 +134,7 @@ def run_in_folder(
             "the cluster at the scheduler's address has its own workers; leave --workers out"
         )
     samples = studies.sampling.draw_samples(study)
-    with studies.folder.open_folder(out, study, samples, command_line(), fresh) as folder:
+    with studies.study_folder.open_folder(out, study, samples, command_line(), fresh) as folder:
         session = _Session(folder, study, progress)
         left = samples.runs - session.before
         try:

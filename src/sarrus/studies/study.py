@@ -18,7 +18,7 @@ import numpy as np
 from .. import problems
 
 if TYPE_CHECKING:
-    from .schema import StudyFile
+    from .study_schema import StudyFile
 
 Number = float | str
 
@@ -51,7 +51,7 @@ class ChangeKind(Enum):
 
 
 @dataclass(frozen=True)
-class Parameter:
+class StudyParameter:
     """One column of values over the runs, in SI.
 
     values: given ones, or None for a random parameter with its distribution and two numbers, which may be
@@ -103,7 +103,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """All that a worker needs for any run of a study.
 
     settings: of `simulate`, None for verdicts only; trajectory: points to keep, () for all joints, None for
@@ -128,8 +128,8 @@ class Study:
     """
 
     name: str
-    plan: Plan
-    parameters: tuple[Parameter, ...]
+    plan: StudyPlan
+    parameters: tuple[StudyParameter, ...]
     combine: str
     sampling: str
     samples: int

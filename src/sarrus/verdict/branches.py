@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats, plain_sum
+from ..kinematics.configuration import read_spins
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import read_spins
-from ..notebook import Sentences
+from ..notebook_display import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
 from .local.analysis import Analysis, LocalBranch, analyse
 from .local.germs import close_near
-from .local.system import LocalSystem
+from .local.reduced_system import LocalSystem
 from .prestress import SelfStress, find_self_stress
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Crossings during a simulation: the instants at which the rank of W falls, and near misses.
 
-While a run goes on, the times at which its Jacobian loses rank are located on the polynomials of its steps
-(methods/watch.py). Here W decides what each of them is: if its rank is lower than at regular configurations before
-and after, and the dimensions allow it, it is a crossing; if its smallest value is small only, a near miss.
+During a run, the times at which its Jacobian loses rank are located on the polynomials of its steps
+(methods/monitor.py). Here W decides what each of them is: if its rank is lower than at regular configurations
+before and after, and the dimensions allow it, it is a crossing; if its smallest value is merely small, a near miss.
 Loops that share no body are judged apart.
 
 Whether the dimensions allow it: with u the dependence of the joints' constraints there, u.J(q*) = 0 at a singular
@@ -24,8 +24,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ..arrays import Floats, Ints, plain_sum
 from ..kernels import crossing as kernels
+from ..kinematics.configuration import read_poses
 from ..kinematics.constraints import Constraints
-from ..kinematics.pose import read_poses
 from ..thresholds import (
     AT_MOMENT,
     DEPENDENT_VALUE,
@@ -41,10 +41,10 @@ from .joint_frames import GROUND
 from .rank import DENSE, Rank, measure_rank
 
 if TYPE_CHECKING:
-    from ..methods.watch import Candidate, Watch
+    from ..methods.monitor import Candidate, Watch
     from ..model import Model
 
-# zeros of a candidate that is a local minimum of pivots, or a stretch of lower rank, see methods/watch.py
+# zeros of a candidate that is a local minimum of pivots, or a stretch of lower rank, see methods/monitor.py
 MINIMUM, CHANGE = 0, -1
 # points of one polynomial over the steps around such a stretch: powers of the time cost digits with each one
 NODES = 11
@@ -335,11 +335,11 @@ class _Judge:
             return 0.0
         joints, piece = self._constraints, c.piece(t)
         q = piece.position(t)
-        usual = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
-        rank = int(np.sum(usual > DEPENDENT_VALUE * usual.max(initial=0.0)))
+        reference_pivots = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
+        rank = int(np.sum(reference_pivots > DEPENDENT_VALUE * reference_pivots.max(initial=0.0)))
         U, values, _ = np.linalg.svd(joints.jacobian(q))
         # drives may lose rank where joints do not: what they ask for is no dimension
-        if not rank or values[rank - 1] > KEPT_RANK * usual[rank - 1]:
+        if not rank or values[rank - 1] > KEPT_RANK * reference_pivots[rank - 1]:
             return 0.0
         gap = float(np.abs(joints.phi(q)).max(initial=0.0))
         error = piece.last_term + self._tolerance + gap

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..notebook import Sentences, html_table
+from ..notebook_display import Sentences, html_table
 from ..thresholds import AT_MOMENT, LEAST_ZERO, MOST_ZERO
 from .branches import Branches, find_branches
 from .joint_equations import JointEquations

@@ -11,8 +11,8 @@ import numpy as np
 from .. import model as model_package
 from .. import verdict
 from .. import verdict as verdict_package
-from ..notebook import Sentences
-from .sentences import print_lines, write_sentences
+from ..notebook_display import Sentences
+from .inspection_text import print_lines, write_sentences
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .joint_equations import JointEquations
     from .locked import Locked
     from .mobility import Driven, Mobility
-    from .nearby import Nearby
+    from .nearby_configurations import Nearby
     from .redundancy import Dependence, Redundancy
 
 # branches that an inspection lists; larger mechanisms are left to the rank
@@ -92,7 +92,7 @@ class Inspection(Sentences):
         """Random poses of the mechanism further away with their rank, where equations depend here."""
         if not (self.mobility_motion and self.redundant_here):
             return ()
-        return tuple(verdict.nearby.wander(self.equations, self.equations.start()))
+        return tuple(verdict.nearby_configurations.wander(self.equations, self.equations.start()))
 
     @property
     def sentences(self) -> list[str]:

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Flags, Floats, Ints
-from ..kinematics.pose import Pose, cross, in_space, measure_length, turn_vectors, unit
+from ..kinematics.configuration import Pose, cross, in_space, measure_length, turn_vectors, unit
 from ..mechanism import Joint, JointKind, Mechanism
 from ..thresholds import EXACT_MISFIT, RANK_TOLERANCE
 from .joint_frames import (

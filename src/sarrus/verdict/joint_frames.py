@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
-from ..kinematics.pose import Pose, cross, turn_vectors, unit
+from ..kinematics.configuration import Pose, cross, turn_vectors, unit
 from ..mechanism import JointKind, Mechanism
 from ..thresholds import SAME_DIRECTION, WORLD_AXIS
 

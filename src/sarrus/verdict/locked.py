@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.closing import lower_gaps
-from ..kinematics.pose import Pose, largest_twist
+from ..kinematics.configuration import Pose, largest_twist
+from ..kinematics.gap_closing import lower_gaps
 from ..thresholds import (
     ALMOST_FREE,
     BLOCKED_PATH,

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.pose import Pose, in_space
+from ..kinematics.configuration import Pose, in_space
 from ..mechanism import Mechanism
 from ..thresholds import IDLE_SPIN, MOVED_ZERO, NEAR_VALUE, NEARBY_TOLERANCE, THIN_BODY
 from .joint_equations import JointEquations
 from .joint_frames import GROUND, find_point
-from .nearby import STEP, Nearby, find_nearby, in_doubt, step_along
+from .nearby_configurations import STEP, Nearby, find_nearby, in_doubt, step_along
 from .rank import DENSE, Rank, measure_rank
 from .redundancy import Dependence, find_redundancy
 

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
+from ..kinematics.configuration import read_poses
 from ..kinematics.nodes import AT, NODES, fit_nodes, to_powers
-from ..kinematics.pose import read_poses
 from ..thresholds import AT_MOMENT, NO_POLE, UNRESOLVED_POLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..methods.local_motion import LocalMotion
-    from ..methods.watch import Candidate
+    from ..methods.monitor import Candidate
     from ..model import Model
     from .crossings import Crossing, NearMiss
     from .joint_equations import JointEquations

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.pose import read_poses
+from ..kinematics.configuration import read_poses
 from ..thresholds import SHOWN_ZERO
-from .local.system import Factor
+from .local.reduced_system import IndependentPart
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -61,7 +61,7 @@ class SelfStress:
 
 
 def find_self_stress(
-    resting: tuple[Factor, ...], equations: JointEquations, model: Model, q: Floats
+    resting: tuple[IndependentPart, ...], equations: JointEquations, model: Model, q: Floats
 ) -> SelfStress:
     """The self-stresses of factors without a branch."""
     count, components = _components(equations, model, q)

@@ -26,14 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Flags, Floats, Ints, Words
-from ..kinematics.pose import Pose
+from ..kinematics.configuration import Pose
 from ..names import unknown
-from ..notebook import Sentences, html_table
+from ..notebook_display import Sentences, html_table
 from ..thresholds import BLURRED_REACTION, NEAR_VALUE, NO_PART_IN_STRESS, UNBALANCED
+from .applied_wrenches import BodyLoads
 from .joint_equations import JointEquations
-from .loads import BodyLoads
-from .near_crossings import CrossingContext, Pole
-from .wrenches import (
+from .joint_wrenches import (
     Stiffness,
     Wrenches,
     inertia_forces,
@@ -41,9 +40,10 @@ from .wrenches import (
     row_stiffness,
     solve_wrenches,
 )
+from .near_crossings import CrossingContext, Pole
 
 if TYPE_CHECKING:
-    from ..kinematics.pose import BodyRows
+    from ..kinematics.configuration import BodyRows
 
 # coordinates, rates and accelerations at some times, (n, nq) each
 States = tuple[Floats, Floats, Floats]

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.pose import Pose
+from ..kinematics.configuration import Pose
 from ..thresholds import NEARBY_TOLERANCE, NO_PART_IN_DEPENDENCE, SAME_SPAN
 from .joint_equations import Equation, JointEquations
 from .joint_frames import FREER, GROUND
-from .nearby import STEP
+from .nearby_configurations import STEP
 from .rank import DENSE
 
 # joints tried as the place where the dependent equations are chosen

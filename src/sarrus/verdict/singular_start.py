@@ -14,7 +14,7 @@ from .rank import DENSE
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
-    from ..methods.watch import Watch
+    from ..methods.monitor import Watch
     from ..model import Model
     from .joint_equations import JointEquations
 

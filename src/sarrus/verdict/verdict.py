@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from ..kinematics.pose import read_poses, read_rows, read_spins
-from ..notebook import Sentences
+from ..kinematics.configuration import read_poses, read_rows, read_spins
+from ..notebook_display import Sentences
 from ..thresholds import HIDDEN_BY_VIOLATION, SAME_END
 from .crossings import Crossing, NearMiss
 from .inspection import Inspection, inspect_equations
@@ -18,7 +18,7 @@ from .mobility import CROSSING, NEAR_SINGULAR, REGULAR
 from .rank import Rank, measure_rank
 
 if TYPE_CHECKING:
-    from ..kinematics.pose import BodyRows
+    from ..kinematics.configuration import BodyRows
     from ..mechanism import Mechanism
 
 # poses looked at along a motion

@@ -18,11 +18,11 @@ from ..arrays import Floats
 from ..assembly import assemble
 from ..assembly.dragging import Hand
 from ..inspect import inspect
-from ..kinematics.pose import Pose, read_poses
+from ..kinematics.configuration import Pose, read_poses
 from ..mechanism import Mechanism, MechanismError, check_mechanism, find_remarks, from_data, to_data
 from ..mechanism.elements import GROUND, ModelFileError
 from ..report.curves import read_curves
-from ..report.plots import Frame, curve_plots
+from ..report.plots import PlotFrame, curve_plots
 from ..result import Result
 from ..scene import CROSSING, Scene, Sign, Sketch, make_scene, make_sketch
 from ..scene.branch_ghosts import make_ghosts
@@ -239,7 +239,7 @@ def _answer(result: Result, full: bool) -> Record:
     scene = _scene(result, full)
     curves = read_curves(result, reactions=full)
     marks = [mark.time for mark in scene.marks if mark.word == CROSSING]
-    frame = Frame([], [""], result.duration, scene.end, marks)
+    frame = PlotFrame([], [""], result.duration, scene.end, marks)
     return out | {
         "picture": scene_payload(scene, MOST_NUMBERS) | {"values": curves.payload()},
         "figures": [

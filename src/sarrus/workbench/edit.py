@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import MechanismError
 from ..mechanism.elements import GROUND
-from ..mechanism.files.schema import ModelFile
+from ..mechanism.files.model_schema import ModelFile
 from .parameters import Data, Record, joint_bodies, measure_size
 
 # of the mechanism's size: places this near are one; a typed place is as good as one that was clicked

@@ -13,8 +13,8 @@ import yaml
 from ..disk import read_file, write_file
 from ..mechanism import MechanismError
 from ..mechanism.files import to_text
+from ..mechanism.files.model_reader import MOST_BYTES
 from ..mechanism.files.paths import split_path
-from ..mechanism.files.reading import MOST_BYTES
 from .parameters import Data, drive_starts, with_values
 
 WRITTEN_ANEW = "the file was written anew: comments and units that it had are gone"

@@ -23,12 +23,12 @@ from urllib.parse import urlsplit
 from .. import problems
 from ..mechanism import MechanismError, to_data
 from ..mechanism.files import to_text
-from ..mechanism.files.reading import MOST_BYTES
+from ..mechanism.files.model_reader import MOST_BYTES
 from ..names import short
 from ..progress import listening
 from .answers import Desk, sentences_of
 from .guard import LOOPBACK, Guard, OpeningPage, forward
-from .page import POLICY, make_page, make_scripts
+from .live_page import POLICY, make_page, make_scripts
 from .parameters import Record, find_options, fitting_values, with_values
 from .saving import OpenedFile
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..compiler import block, kernel, law
+from ..compiler import formula, kernel, noinline
 from ..layout import NONE
 from ..polynomials import add_product, cauchy, cauchy_rates
 
@@ -59,7 +59,7 @@ def make_series(drives: Drives, rows: int) -> Drives:
     )
 
 
-@law
+@formula
 def slope(kind: int, x: float) -> float:
     """Derivative of a right side by its motion, without its factor."""
     if kind == LINEAR:
@@ -105,7 +105,7 @@ def eval_motion(drives, m, t):
     return x, v, a
 
 
-@block
+@noinline
 def eval_drives(loads, t):
     """driven[0..2, k]: right side of driven equation k, its rate and second rate."""
     if loads is None:
@@ -238,7 +238,7 @@ def motion_coefficients(drives, m, t, x):
             x[k] += factor * (part if k % 4 < 2 else -part)
 
 
-@block
+@noinline
 def start_drives(loads, t):
     """Coefficients of all motions about t, and the first two of the driven right sides."""
     drives = loads.drives
@@ -248,7 +248,7 @@ def start_drives(loads, t):
     drive_coefficients(loads, 1)
 
 
-@block
+@noinline
 def drive_coefficients(loads, m):
     """Coefficient m of the driven right sides, side[k, m], without their factors."""
     drives = loads.drives

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..compiler import kernel, law
+from ..compiler import formula, kernel
 from ..layout import NONE, list_block
 from ..polynomials import add_damping, cauchy, dot, dot_coefficient
 
@@ -41,13 +41,13 @@ def numbers_of(spring: Any) -> tuple[float, float, float, float]:
     return spring.stiffness, spring.damping, spring.free_length, spring.preload
 
 
-@law
+@formula
 def pull(p: Any, length: Any, rate: Any) -> Any:
     """Pull of a spring with the numbers p, from its length and the rate of that."""
     return p[STIFFNESS] * (length - p[FREE]) + p[DAMPING] * rate + p[PRELOAD]
 
 
-@law
+@formula
 def energy(p: Any, length: Any) -> Any:
     """Potential energy of a spring."""
     stretch = length - p[FREE]

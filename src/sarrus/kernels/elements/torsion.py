@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ..compiler import kernel, law
+from ..compiler import formula, kernel
+from ..double_double import rounded
 from ..layout import NONE, list_block
 from ..polynomials import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
-from ..wide import rounded
 
 # numbers of a torsion
 STIFFNESS, DAMPING, FREE, TORQUE = 0, 1, 2, 3
@@ -42,13 +42,13 @@ def numbers_of(torsion: Any) -> tuple[float, float, float, float]:
     return torsion.stiffness, torsion.damping, torsion.free_angle, torsion.torque
 
 
-@law
+@formula
 def moment(p: Any, angle: Any, rate: Any) -> Any:
     """What a torsion with the numbers p exerts on its second body, from its angle and the rate of that."""
     return p[TORQUE] - p[STIFFNESS] * (angle - p[FREE]) - p[DAMPING] * rate
 
 
-@law
+@formula
 def energy(p: Any, angle: Any) -> Any:
     """Potential energy of a torsion; its constant torque has none."""
     return 0.5 * p[STIFFNESS] * (angle - p[FREE]) ** 2

@@ -193,7 +193,7 @@ def _forward(owner: Callable[[], UserCall | None]) -> Callable[..., None]:
     return call
 
 
-class Code(NamedTuple):
+class ForceCode(NamedTuple):
     """Compiled code of a function: who compiled it, its address, and what has to live as long."""
 
     compiler: str
@@ -203,7 +203,7 @@ class Code(NamedTuple):
 
 def _compile(
     function: Callable[..., Any], shape: tuple[int, int], plain: Any
-) -> tuple[Code | None, str]:
+) -> tuple[ForceCode | None, str]:
     """The function compiled for the kernels, and if it is not, why: by our own translator, else by Numba."""
     why = []
     for compile_function in (_translate, _compile_by_numba):
@@ -215,18 +215,20 @@ def _compile(
     return None, "; ".join(why)
 
 
-def _translate(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Code:
+def _translate(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> ForceCode:
     # the compiler loads slowly
     from ..language.small_arrays import ENTRY, translate_user_function
-    from ..native import Engine, compile_kernel
+    from ..native import NativeCode, compile_kernel
 
     address = ctypes.cast(plain, ctypes.c_void_p).value or 0
     text = translate_user_function(function, shape, address)
-    engine = Engine()
-    return Code(SARRUS, engine.load(compile_kernel(text), ENTRY), engine)
+    engine = NativeCode()
+    return ForceCode(SARRUS, engine.load(compile_kernel(text), ENTRY), engine)
 
 
-def _compile_by_numba(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> Code:
+def _compile_by_numba(
+    function: Callable[..., Any], shape: tuple[int, int], plain: Any
+) -> ForceCode:
     try:
         import numba
     except ImportError:
@@ -255,7 +257,7 @@ def _compile_by_numba(function: Callable[..., Any], shape: tuple[int, int], plai
     except Exception:
         # its messages fill pages
         raise NotImplementedError("Numba does not compile it either") from None
-    return Code(NUMBA, int(code.address or 0), code)
+    return ForceCode(NUMBA, int(code.address or 0), code)
 
 
 # columns of the calls

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .functions import KNOWN_FUNCTIONS
-from .kinds import FLOAT, INT, Made, Number, TranslationError, hexadecimal, is_literal
+from .kinds import FLOAT, INT, Number, TranslationError, TupleValue, hexadecimal, is_literal
 
 if TYPE_CHECKING:
     from .small_arrays import ArrayBody
@@ -98,7 +98,7 @@ def _filled(value: float | None) -> Written:
     """A new array of a shape."""
 
     def call(body: ArrayBody, shape: Any, *rest: Any) -> Any:
-        sizes = shape.values if isinstance(shape, Made) else (shape,)
+        sizes = shape.values if isinstance(shape, TupleValue) else (shape,)
         if not all(isinstance(x, Number) and x.kind == INT and is_literal(x.name) for x in sizes):
             raise TranslationError("a shape that is not known")
         return _fill(body, tuple(int(x.name) for x in sizes), value, rest)
@@ -114,7 +114,7 @@ def _fill(body: ArrayBody, shape: tuple[int, ...], value: float | None, rest: An
     if len(rest) != (value is None):
         raise TranslationError("a type of entries is not supported")
     number = Number(FLOAT, hexadecimal(value)) if value is not None else body.number(rest[0])
-    grid = body.grid(Made((number,)))
+    grid = body.grid(TupleValue((number,)))
     places = np.zeros(shape, dtype=int)
     if not places.size:
         raise TranslationError("an array without entries")
@@ -140,7 +140,7 @@ def _dot(body: ArrayBody, a: Any, b: Any) -> Any:
     rows = np.atleast_2d(a.places())
     columns = b.places().reshape(b.shape[0], -1).T
     numbers = [[_sum(body, _product(body, a.at(x), b.at(y))) for y in columns] for x in rows]
-    out = body.grid(Made(tuple(Made(tuple(row)) for row in numbers)))
+    out = body.grid(TupleValue(tuple(TupleValue(tuple(row)) for row in numbers)))
     return out.at(out.places().reshape(a.shape[:-1] + b.shape[1:]))
 
 
@@ -158,11 +158,11 @@ def _cross(body: ArrayBody, a: Any, b: Any) -> Any:
         products = (_product(body, a.numbers[m], b.numbers[n]) for m, n in ((i, j), (j, i)))
         return body.operate(ast.Constant(0), ast.Sub(), *products)
 
-    return body.grid(Made((term(1, 2), term(2, 0), term(0, 1))))
+    return body.grid(TupleValue((term(1, 2), term(2, 0), term(0, 1))))
 
 
 def _length(body: ArrayBody, x: Any) -> Number:
-    size = len(x.values) if isinstance(x, Made) else body.grid(x).shape[0]
+    size = len(x.values) if isinstance(x, TupleValue) else body.grid(x).shape[0]
     return Number(INT, str(size))
 
 
@@ -171,7 +171,7 @@ def _power(body: ArrayBody, a: Any, b: Any) -> Any:
 
 
 def _hypot(body: ArrayBody, a: Any, b: Any) -> Any:
-    return body.entrywise(lambda x, y: _norm(body, Made((x, y))), a, b)
+    return body.entrywise(lambda x, y: _norm(body, TupleValue((x, y))), a, b)
 
 
 ARRAY_FUNCTIONS: dict[Any, Written] = {

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..simd import WIDTH
 from .kinds import BOOL, INT, Number, is_literal, return_type
-from .statements import Body
+from .statements import FunctionBody
 
 PACKAGE = Path(__file__).parents[2]
 RECORD = "ptr %failure"
@@ -57,7 +57,7 @@ def read_failure(record: Any) -> BoundsError:
     return BoundsError(f"out of bounds in {where}: index {index}, size {size}")
 
 
-class CheckedBody(Body):
+class CheckedBody(FunctionBody):
     """A function being translated, with bounds checks."""
 
     hidden = (RECORD,)

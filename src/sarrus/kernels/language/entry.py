@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kinds import BOOL, FLOAT, INT, WIDE, Layout, Rank, Record, llvm_types
+from .kinds import BOOL, FLOAT, INT, WIDE, ArrayType, ObjectLayout, TupleType, llvm_types
 
 # of the words of an entry: the type of arrays, and of their numbers
 ARRAY_TYPE, NUMBER_TYPES = 0, {FLOAT: 1, INT: 2, BOOL: 3, WIDE: 4}
@@ -16,7 +16,7 @@ class Prologue:
     early: lines that find all objects and look at their types; late: those that read them, if they are right.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: ObjectLayout) -> None:
         self.layout = layout
         self.early: list[str] = []
         self.late: list[str] = []
@@ -46,7 +46,7 @@ class Prologue:
         if isinstance(kind, str):
             return [f"{kind} {self.load(self.early, kind, '%words', place)}"]
         whole = self.load(self.early, "ptr", "%words", place)
-        if isinstance(kind, Rank):
+        if isinstance(kind, ArrayType):
             return [
                 f"{k} {x}" for k, x in zip(llvm_types(kind), self.array(kind, whole), strict=True)
             ]
@@ -56,13 +56,13 @@ class Prologue:
         self.fill(kind, whole, block, 0)
         return [f"ptr {block}"]
 
-    def fill(self, record: Record, whole: str, block: str, first: int) -> None:
+    def fill(self, record: TupleType, whole: str, block: str, first: int) -> None:
         """The words of a tuple from its items."""
         for n, (kind, at) in enumerate(zip(record.kinds, record.places, strict=True)):
             if kind is None:
                 continue
             item = self.load(self.early, "ptr", whole, self.layout.items + 8 * n)
-            if isinstance(kind, Record):
+            if isinstance(kind, TupleType):
                 self.fill(kind, item, block, first + at)
                 continue
             parts = zip(llvm_types(kind), self.array(kind, item), strict=True)
@@ -72,7 +72,7 @@ class Prologue:
                 )
                 self.late.append(f"store {text} {part}, ptr {place}")
 
-    def array(self, rank: Rank, whole: str) -> list[str]:
+    def array(self, rank: ArrayType, whole: str) -> list[str]:
         """Address and sizes of an array."""
         where, early, late = self.layout, self.early, self.late
         made, number = self.types[ARRAY_TYPE], self.types[NUMBER_TYPES[rank.kind]]

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import wide
+from .. import double_double
 from .functions import KNOWN_FUNCTIONS
 from .kinds import (
     BOOL,
@@ -21,13 +21,13 @@ from .kinds import (
     STORED,
     WIDE,
     Array,
-    Block,
+    Constant,
     Fixed,
-    Known,
-    Made,
     Number,
-    Record,
     TranslationError,
+    TupleInMemory,
+    TupleType,
+    TupleValue,
     double_of,
     general,
     is_literal,
@@ -51,45 +51,45 @@ class Expressions(Text):
 
     def of_Constant(self, node: ast.Constant) -> Any:
         """A number, a truth, None."""
-        return Known(None) if node.value is None else self.wrap(node.value)
+        return Constant(None) if node.value is None else self.wrap(node.value)
 
     def of_Name(self, node: ast.Name) -> Any:
         """A variable."""
         return self.read(node)
 
-    def of_Tuple(self, node: ast.Tuple) -> Made:
+    def of_Tuple(self, node: ast.Tuple) -> TupleValue:
         """Some values."""
-        return Made(tuple(self.value(x) for x in node.elts))
+        return TupleValue(tuple(self.value(x) for x in node.elts))
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
         """A field of a tuple, the shape of an array, a name in a module."""
         base = self.value(node.value)
-        if isinstance(base, Block):
+        if isinstance(base, TupleInMemory):
             return self.field(base, base.record.names.index(node.attr))
-        if isinstance(base, Made):
+        if isinstance(base, TupleValue):
             return base.values[base.names.index(node.attr)]
         if isinstance(base, Array) and node.attr == "shape":
-            return Made(tuple(Number(INT, n) for n in base.sizes))
-        if isinstance(base, Known):
+            return TupleValue(tuple(Number(INT, n) for n in base.sizes))
+        if isinstance(base, Constant):
             return self.wrap(getattr(base.value, node.attr))
         raise self.fail(node, "no such field")
 
     def parts(self, value: Any) -> Sequence[Any]:
         """The values of a tuple."""
-        if isinstance(value, Block):
+        if isinstance(value, TupleInMemory):
             return [self.field(value, n) for n in range(len(value.record.kinds))]
         return value.values
 
-    def field(self, block: Block, n: int) -> Any:
+    def field(self, block: TupleInMemory, n: int) -> Any:
         """A field of a tuple in memory, read once at the beginning of the function."""
         kind, at = block.record.kinds[n], block.record.places[n]
         if kind is None:
-            return Known(None)
+            return Constant(None)
         key = block.address, n
         if key not in self.loaded:
-            if isinstance(kind, Record):
+            if isinstance(kind, TupleType):
                 where = f"getelementptr i64, ptr {block.address}, i64 {at}"
-                self.loaded[key] = Block(kind, self.early(where))
+                self.loaded[key] = TupleInMemory(kind, self.early(where))
             else:
                 names = []
                 for k, text in enumerate(llvm_types(kind)):
@@ -108,7 +108,7 @@ class Expressions(Text):
     def of_Subscript(self, node: ast.Subscript) -> Any:
         """An entry, a row, a part of an array, a value of a tuple."""
         base = self.value(node.value)
-        if isinstance(base, Made | Block):
+        if isinstance(base, TupleValue | TupleInMemory):
             return self.parts(base)[int(ast.literal_eval(node.slice))]
         if isinstance(node.slice, ast.Slice):
             return self.part(node, base)
@@ -195,8 +195,8 @@ class Expressions(Text):
         """-x, not x."""
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
-            if isinstance(value, Known):
-                return Known(not value.value)
+            if isinstance(value, Constant):
+                return Constant(not value.value)
             return Number(BOOL, self.line(f"xor i1 {self.truth(value).name}, true"))
         value = self.number(value)
         return self.negated(value)
@@ -286,9 +286,9 @@ class Expressions(Text):
         slot, (behind,) = "", self.labels("decided")
         for n, part in enumerate(node.values):
             value = self.decided(part)
-            if isinstance(value, Known) and bool(value.value) == decides and not slot:
-                return Known(decides)
-            if isinstance(value, Known) and bool(value.value) != decides:
+            if isinstance(value, Constant) and bool(value.value) == decides and not slot:
+                return Constant(decides)
+            if isinstance(value, Constant) and bool(value.value) != decides:
                 continue
             if not slot:
                 slot = self.early("alloca i1")
@@ -299,7 +299,7 @@ class Expressions(Text):
                 self.branch(truth, *((behind, further) if decides else (further, behind)))
                 self.open(further)
         if not slot:
-            return Known(not decides)
+            return Constant(not decides)
         self.jump(behind)
         self.open(behind)
         return Number(BOOL, self.line(f"load i1, ptr {slot}"))
@@ -311,15 +311,15 @@ class Expressions(Text):
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node)
             if isinstance(op, ast.Is | ast.IsNot):
-                none = isinstance(left, Known) and left.value is None
-                return Known(none == isinstance(op, ast.Is))
+                none = isinstance(left, Constant) and left.value is None
+                return Constant(none == isinstance(op, ast.Is))
             a, b = self.number(left), self.number(right)
             kind = wider(wider(a.kind, b.kind), INT)
             a, b = self.convert(a, kind), self.convert(b, kind)
             if kind == INT and len(node.ops) == 1 and is_literal(a.name) and is_literal(b.name):
-                return Known(_TESTS[type(op)](int(a.name), int(b.name)))
+                return Constant(_TESTS[type(op)](int(a.name), int(b.name)))
             if kind == FLOAT and len(node.ops) == 1 and a.name[:2] == b.name[:2] == "0x":
-                return Known(_TESTS[type(op)](double_of(a.name), double_of(b.name)))
+                return Constant(_TESTS[type(op)](double_of(a.name), double_of(b.name)))
             found = self.compare(type(op), a, b)
             out = found if out is None else self.operate(node, ast.BitAnd(), out, found)
             left = right
@@ -345,13 +345,13 @@ class Expressions(Text):
     def of_IfExp(self, node: ast.IfExp) -> Any:
         """One of two values."""
         test = self.decided(node.test)
-        if isinstance(test, Known):
+        if isinstance(test, Constant):
             return self.value(node.body if test.value else node.orelse)
         yes, no, behind = self.labels("then", "else", "chosen")
         self.branch(self.truth(test), yes, no)
         self.open(yes)
         first = self.value(node.body)
-        if isinstance(first, Known):
+        if isinstance(first, Constant):
             first = self.number(first)
         mark = len(self.lines)
         self.jump(behind)
@@ -384,7 +384,7 @@ class Expressions(Text):
     def of_Call(self, node: ast.Call) -> Any:
         """A kernel, a function of Python or NumPy, a tuple, a function at an address."""
         callee = self.value(node.func)
-        if not isinstance(callee, Known):
+        if not isinstance(callee, Constant):
             raise self.fail(node, "no function")
         target = callee.value
         given = [self.value(x) for x in node.args]
@@ -392,7 +392,7 @@ class Expressions(Text):
             return KNOWN_FUNCTIONS[target](self, *given)
         if isinstance(target, type) and issubclass(target, tuple):
             names = target._fields
-            return Made(tuple(given), names)
+            return TupleValue(tuple(given), names)
         if getattr(target, "at_address", False):
             return self.call_address(*given)
         if isinstance(getattr(target, "py_func", target), types.FunctionType):
@@ -402,7 +402,7 @@ class Expressions(Text):
     def call(self, target: Any, given: list[Any]) -> Any:
         """Another kernel."""
         given = [
-            self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
+            self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
         ]
         seldom = getattr(target, "seldom", False)
         kinds = tuple(general(kind_of(x)) if seldom else self.given_kind(x) for x in given)
@@ -420,12 +420,12 @@ class Expressions(Text):
         """What a call returns: nothing, a number, or several."""
         if result is None:
             self.emit(call)
-            return Known(None)
+            return Constant(None)
         out = self.line(call)
         if isinstance(result, str):
             return Number(result, out)
         text = return_type(result)
-        return Made(tuple(
+        return TupleValue(tuple(
             Number(kind, self.line(f"extractvalue {text} {out}, {n}"))
             for n, kind in enumerate(result)
         ))  # fmt: skip
@@ -435,14 +435,14 @@ class Expressions(Text):
         whole = isinstance(value, Number) and value.kind == INT and is_literal(value.name)
         return Fixed(value.name) if whole and self.module.unrolls else kind_of(value)
 
-    def call_address(self, address: Any, *given: Any) -> Known:
+    def call_address(self, address: Any, *given: Any) -> Constant:
         """The function at an address: numbers as they are, arrays by their addresses."""
         pointer = self.line(f"inttoptr i64 {self.number(address).name} to ptr")
         parts = [
             f"ptr {x.address}" if isinstance(x, Array) else f"{x.kind} {x.name}" for x in given
         ]
         self.emit(f"call void {pointer}({', '.join(parts)})")
-        return Known(None)
+        return Constant(None)
 
     def library(self, name: str, *given: Any) -> Number:
         """A function of numbers that the compiler or the system knows."""
@@ -469,7 +469,12 @@ _OPERATIONS = {
     (ast.Add, INT): "add nsw", (ast.Sub, INT): "sub nsw", (ast.Mult, INT): "mul nsw",
     (ast.FloorDiv, INT): "sdiv", (ast.Mod, INT): "srem", (ast.Mod, FLOAT): "frem",
 }  # fmt: skip
-_WIDE = {ast.Add: wide.add, ast.Sub: wide.add, ast.Mult: wide.multiply, ast.Div: wide.divide}
+_WIDE = {
+    ast.Add: double_double.add,
+    ast.Sub: double_double.add,
+    ast.Mult: double_double.multiply,
+    ast.Div: double_double.divide,
+}
 # of integers that are known
 _WHOLE: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,

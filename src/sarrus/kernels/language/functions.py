@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import simd, wide
+from .. import double_double, simd
 from ..simd import WIDTH
 from .kinds import (
     BOOL,
@@ -21,10 +21,10 @@ from .kinds import (
     WHOLE,
     WIDE,
     Array,
-    Known,
-    Made,
+    Constant,
     Number,
     TranslationError,
+    TupleValue,
     hexadecimal,
     is_literal,
     wider,
@@ -87,7 +87,7 @@ def _in_lanes(body: Expressions, x: Any) -> Any:
         raise TranslationError("runs in lanes have no lanes within")
     if isinstance(x, Array):
         return Array(LANES, x.address, body.sizes_in_lanes(x.sizes), x.home)
-    return Made(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
+    return TupleValue(tuple(_in_lanes(body, part) for part in body.parts(x)), x.record.names)
 
 
 def _takes_one(body: Expressions, x: Any) -> bool:
@@ -122,7 +122,7 @@ def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
 
 
 def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Any:
-    if isinstance(mask, Known):
+    if isinstance(mask, Constant):
         return a if mask.value else b
     kind = wider(body.number(a).kind, body.number(b).kind)
     if mask.kind == MASK:
@@ -144,7 +144,7 @@ def _bits(kind: str) -> tuple[str, Callable[[int], str]]:
     return INT, str
 
 
-def _parts(body: Expressions, x: Any) -> Made:
+def _parts(body: Expressions, x: Any) -> TupleValue:
     """y and n with x = 2^n y, y from 1/2 to 1; of positive numbers that are not the very smallest."""
     x = body.convert(x, wider(body.number(x).kind, FLOAT))
     whole, write = _bits(x.kind)
@@ -156,7 +156,7 @@ def _parts(body: Expressions, x: Any) -> Made:
     rest = line("or", line("and", bits, (1 << 52) - 1), 1022 << 52)
     power = line("sub", line("lshr", bits, 52), 1022)
     y = Number(x.kind, body.line(f"bitcast {whole} {rest} to {x.kind}"))
-    return Made((y, Number(x.kind, body.line(f"sitofp {whole} {power} to {x.kind}"))))
+    return TupleValue((y, Number(x.kind, body.line(f"sitofp {whole} {power} to {x.kind}"))))
 
 
 def _scale(body: Expressions, x: Any, n: Any) -> Number:
@@ -177,7 +177,7 @@ def _shared(body: Expressions, x: Any) -> Number:
 
 def _root(body: Expressions, x: Any) -> Number:
     if x.kind == WIDE:
-        return body.call_wide(wide.root, x)
+        return body.call_wide(double_double.root, x)
     return body.library("llvm.sqrt.f64", x)
 
 
@@ -223,15 +223,15 @@ KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     simd.any_lane: _any_lane,
     np.frexp: _parts,
     np.ldexp: _scale,
-    wide.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
-    wide.is_wide: lambda body, x: Known(x.kind == WIDE),
-    wide.alike: lambda body, number, x: body.convert(number, x.kind),
-    wide.fused: _named("llvm.fma.f64"),
+    double_double.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
+    double_double.is_wide: lambda body, x: Constant(x.kind == WIDE),
+    double_double.alike: lambda body, number, x: body.convert(number, x.kind),
+    double_double.fused: _named("llvm.fma.f64"),
     np.sqrt: _root,
     np.log: _written("log"),
     np.exp: _written("exp"),
-    np.sin: _written("sin", wide.sine),
-    np.cos: _written("cos", wide.cosine),
+    np.sin: _written("sin", double_double.sine),
+    np.cos: _written("cos", double_double.cosine),
     np.tan: _written("tan"),
     np.tanh: _written("tanh"),
     np.rint: _named("llvm.rint.f64"),

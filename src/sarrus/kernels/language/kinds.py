@@ -51,7 +51,7 @@ METADATA = """
 HOMES = 10
 
 
-class Rank(NamedTuple):
+class ArrayType(NamedTuple):
     """The type of an array.
 
     Of one whose structure is known: its name, which no other memory has; those sizes that are known, else ""; and
@@ -71,7 +71,7 @@ class Fixed(NamedTuple):
     name: str
 
 
-class Layout(NamedTuple):
+class ObjectLayout(NamedTuple):
     """Where objects keep what code reads of them, in bytes from their beginning.
 
     Of an array: its type, address, number of axes, address of its sizes, dtype, flags; of a tuple: its items.
@@ -86,10 +86,10 @@ class Layout(NamedTuple):
     items: int
 
 
-class Record:
+class TupleType:
     """The type of a named tuple: names and types of its fields. Equal ones are the same object."""
 
-    _made: ClassVar[dict[Any, Record]] = {}
+    _made: ClassVar[dict[Any, TupleType]] = {}
 
     def __init__(self, names: tuple[str, ...], kinds: tuple[Any, ...]) -> None:
         self.names, self.kinds = names, kinds
@@ -101,12 +101,13 @@ class Record:
         self.words = at
         # whether there is nothing but arrays in it
         self.plain: bool = all(
-            k.plain if isinstance(k, Record) else k is None or isinstance(k, Rank) for k in kinds
+            k.plain if isinstance(k, TupleType) else k is None or isinstance(k, ArrayType)
+            for k in kinds
         )
         self.text = repr((names, [getattr(k, "text", k) for k in kinds]))
 
     @classmethod
-    def of(cls, names: tuple[str, ...], kinds: tuple[Any, ...]) -> Record:
+    def of(cls, names: tuple[str, ...], kinds: tuple[Any, ...]) -> TupleType:
         """The type with these fields."""
         key = names, kinds
         if key not in cls._made:
@@ -121,9 +122,9 @@ def words_of(kind: Any) -> int:
     """How many words something takes."""
     if kind is None:
         return 0
-    if isinstance(kind, Rank):
+    if isinstance(kind, ArrayType):
         return 1 + kind.axes
-    return kind.words if isinstance(kind, Record) else 1
+    return kind.words if isinstance(kind, TupleType) else 1
 
 
 # values while a function is translated
@@ -146,21 +147,21 @@ class Array(NamedTuple):
     values: tuple[int | float | None, ...] | None = None
 
 
-class Block(NamedTuple):
+class TupleInMemory(NamedTuple):
     """A named tuple in memory."""
 
-    record: Record
+    record: TupleType
     address: str
 
 
-class Made(NamedTuple):
+class TupleValue(NamedTuple):
     """A tuple of values that are at hand; a named one has names."""
 
     values: tuple[Any, ...]
     names: tuple[str, ...] = ()
 
 
-class Known(NamedTuple):
+class Constant(NamedTuple):
     """What is known while translating: None, a truth, a module, a function, a class."""
 
     value: Any
@@ -176,14 +177,14 @@ def kind_of(value: Any) -> Any:
         return value.kind
     if isinstance(value, Array):
         if not value.home:
-            return Rank(value.kind, len(value.sizes))
+            return ArrayType(value.kind, len(value.sizes))
         sizes = tuple(x if is_literal(x) else "" for x in value.sizes)
-        return Rank(value.kind, len(sizes), value.home, sizes, value.values)
-    if isinstance(value, Block):
+        return ArrayType(value.kind, len(sizes), value.home, sizes, value.values)
+    if isinstance(value, TupleInMemory):
         return value.record
-    if isinstance(value, Made):
+    if isinstance(value, TupleValue):
         return (value.names, tuple(kind_of(x) for x in value.values))
-    if isinstance(value, Known) and value.value is None:
+    if isinstance(value, Constant) and value.value is None:
         return None
     raise TranslationError(f"{value!r} cannot be handed on")
 
@@ -199,9 +200,9 @@ def llvm_types(kind: Any) -> list[str]:
         return []
     if isinstance(kind, str):
         return [kind]
-    if isinstance(kind, Rank):
+    if isinstance(kind, ArrayType):
         return ["ptr"] + [INT] * kind.axes
-    if isinstance(kind, Record):
+    if isinstance(kind, TupleType):
         return ["ptr"]
     return [text for part in kind[1] for text in llvm_types(part)]
 
@@ -212,38 +213,38 @@ def names_in(value: Any) -> list[str]:
         return [value.name]
     if isinstance(value, Array):
         return [value.address, *value.sizes]
-    if isinstance(value, Block):
+    if isinstance(value, TupleInMemory):
         return [value.address]
-    if isinstance(value, Made):
+    if isinstance(value, TupleValue):
         return [name for x in value.values for name in names_in(x)]
     return []
 
 
 def general(kind: Any) -> Any:
     """A type without what is known of it."""
-    if isinstance(kind, Rank):
-        return Rank(kind.kind, kind.axes)
-    if isinstance(kind, Record):
-        return Record.of(kind.names, tuple(general(part) for part in kind.kinds))
+    if isinstance(kind, ArrayType):
+        return ArrayType(kind.kind, kind.axes)
+    if isinstance(kind, TupleType):
+        return TupleType.of(kind.names, tuple(general(part) for part in kind.kinds))
     return kind
 
 
 def value_of(kind: Any, names: list[str]) -> Any:
     """A value of a type, whose names are taken from the front of a list."""
     if kind is None:
-        return Known(None)
+        return Constant(None)
     if isinstance(kind, str):
         return Number(kind, names.pop(0))
     if isinstance(kind, Fixed):
         return Number(INT, kind.name)
-    if isinstance(kind, Rank):
+    if isinstance(kind, ArrayType):
         address = names.pop(0)
         given = [names.pop(0) for _ in range(kind.axes)]
         sizes = (a or b for a, b in zip(kind.sizes or given, given, strict=True))
         return Array(kind.kind, address, tuple(sizes), kind.home, kind.values)
-    if isinstance(kind, Record):
-        return Block(kind, names.pop(0))
-    return Made(tuple(value_of(part, names) for part in kind[1]), kind[0])
+    if isinstance(kind, TupleType):
+        return TupleInMemory(kind, names.pop(0))
+    return TupleValue(tuple(value_of(part, names) for part in kind[1]), kind[0])
 
 
 def return_type(result: Any) -> str:

@@ -31,18 +31,18 @@ from .kinds import (
     OWN,
     WHOLE,
     Array,
+    Constant,
     Fixed,
-    Known,
-    Made,
     Number,
     TranslationError,
+    TupleValue,
     llvm_types,
     names_in,
     return_type,
     value_of,
     wider,
 )
-from .statements import Body
+from .statements import FunctionBody
 
 W = simd.WIDTH
 TRUE = "splat (i1 true)"
@@ -53,7 +53,7 @@ LANE_KINDS = frozenset(OWN.values())
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
 
 
-class MaskedBody(Body):
+class MaskedBody(FunctionBody):
     """A function being translated for runs in lanes."""
 
     def __init__(self, *given: Any) -> None:
@@ -155,7 +155,7 @@ class MaskedBody(Body):
     def do_Return(self, node: ast.Return) -> None:
         """Results of the lanes at hand; those that returned before keep theirs."""
         value = None if node.value is None else self.value(node.value)
-        if value is not None and not (isinstance(value, Known) and value.value is None):
+        if value is not None and not (isinstance(value, Constant) and value.value is None):
             self.put_results(value)
         if self.narrowed:
             self.returns_early = True
@@ -165,7 +165,7 @@ class MaskedBody(Body):
 
     def put_results(self, value: Any) -> None:
         """Results in their places."""
-        single = not isinstance(value, Made)
+        single = not isinstance(value, TupleValue)
         numbers = [self.number(x) for x in ([value] if single else value.values)]
         some = self.narrowed or self.returns_early
         found = tuple(OWN.get(x.kind, x.kind) if some else x.kind for x in numbers)
@@ -183,7 +183,7 @@ class MaskedBody(Body):
     def call(self, target: Any, given: list[Any]) -> Any:
         """Another kernel, for the lanes at hand."""
         given = [
-            self.number(x) if isinstance(x, Known) and x.value is not None else x for x in given
+            self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
         ]
         kinds = tuple(self.given_kind(x) for x in given)
         name, result = self.module.function(target, kinds)
@@ -223,7 +223,7 @@ class MaskedBody(Body):
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             callee = self.value(call.func)
-            if isinstance(callee, Known) and callee.value is simd.shared:
+            if isinstance(callee, Constant) and callee.value is simd.shared:
                 value = self.value(call)
                 for target in node.targets:
                     assert isinstance(target, ast.Name)
@@ -233,7 +233,7 @@ class MaskedBody(Body):
 
     def assign(self, name: str, value: Any) -> None:
         """Let a variable be a value, of the lanes at hand."""
-        if isinstance(value, Known) and isinstance(value.value, bool):
+        if isinstance(value, Constant) and isinstance(value.value, bool):
             value = self.number(value)
         if name in self.indices and isinstance(value, Number) and value.kind == INT:
             super().assign(name, value)
@@ -360,7 +360,7 @@ class MaskedBody(Body):
     def do_If(self, node: ast.If) -> None:
         """A condition that lanes share is one for all; else each branch is for its lanes."""
         test = self.decided(node.test)
-        if isinstance(test, Known):
+        if isinstance(test, Constant):
             self.statements(node.body if test.value else node.orelse)
             return
         truth = self.truth(test)
@@ -428,7 +428,7 @@ class MaskedBody(Body):
         self.emit(f"store {MASK} {NONE}, ptr {skipped}")
         self.set_mask(self.without(outer, [self.returned, left]))
         found = test()
-        if not isinstance(found, Known):
+        if not isinstance(found, Constant):
             holds = self.convert(self.truth(found), MASK).name
             self.add(left, self.both(self.now(), self.inverse(holds)))
             self.set_mask(self.both(self.now(), holds))
@@ -552,8 +552,8 @@ class MaskedBody(Body):
         """-x, not x."""
         if isinstance(node.op, ast.Not):
             value = self.value(node.operand)
-            if isinstance(value, Known):
-                return Known(not value.value)
+            if isinstance(value, Constant):
+                return Constant(not value.value)
             truth = self.truth(value)
             if truth.kind == MASK:
                 return Number(MASK, self.inverse(truth.name))
@@ -566,10 +566,10 @@ class MaskedBody(Body):
         before, out = self.now(), None
         for part in node.values:
             value = self.decided(part)
-            if isinstance(value, Known):
+            if isinstance(value, Constant):
                 if bool(value.value) == decides:
                     self.set_mask(before)
-                    return Known(decides) if out is None else self.truth(Known(decides))
+                    return Constant(decides) if out is None else self.truth(Constant(decides))
                 continue
             truth = self.convert(self.truth(value), MASK) if out else self.truth(value)
             if out is not None:
@@ -582,12 +582,12 @@ class MaskedBody(Body):
                 open_yet = self.inverse(out.name) if decides else out.name
                 self.set_mask(self.both(before, open_yet))
         self.set_mask(before)
-        return Known(not decides) if out is None else out
+        return Constant(not decides) if out is None else out
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
         """One of two values; both are looked at where lanes differ."""
         test = self.decided(node.test)
-        if isinstance(test, Known):
+        if isinstance(test, Constant):
             return self.value(node.body if test.value else node.orelse)
         test = self.truth(test)
         first, second = self.value(node.body), self.value(node.orelse)

@@ -9,9 +9,9 @@ from typing import Any
 
 from .checks import AFTER, BEFORE, COPY, CheckedBody
 from .entry import Prologue
-from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, Layout, return_type
+from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, ObjectLayout, return_type
 from .masks import MaskedBody
-from .statements import Body
+from .statements import FunctionBody
 
 
 @cache
@@ -45,7 +45,7 @@ class Module:
     ) -> None:
         self.unrolls, self.alone, self.masked, self.inline = unrolls, alone, masked, inline
         self.checked = checked
-        self.body = MaskedBody if masked else CheckedBody if checked else Body
+        self.body = MaskedBody if masked else CheckedBody if checked else FunctionBody
         self._functions: dict[Any, tuple[str, Any]] = {}
         self._texts: list[str] = []
         self._globals: dict[str, str] = {}
@@ -54,7 +54,7 @@ class Module:
         self._count = 0
 
     def entry(
-        self, name: str, function: Any, kinds: Sequence[Any], layout: Layout
+        self, name: str, function: Any, kinds: Sequence[Any], layout: ObjectLayout
     ) -> tuple[str, list[str]]:
         """Text with an entry int(words, results), and the kinds of its results; see arguments.py.
 

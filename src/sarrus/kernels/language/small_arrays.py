@@ -25,15 +25,15 @@ from .kinds import (
     BOOL,
     FLOAT,
     INT,
-    Known,
-    Made,
+    Constant,
     Number,
     TranslationError,
+    TupleValue,
     hexadecimal,
     is_literal,
 )
 from .module import Module
-from .statements import Body
+from .statements import FunctionBody
 
 ENTRY = "user_function"
 # entries of an array from outside the function
@@ -58,7 +58,7 @@ class Grid(NamedTuple):
         return Grid(places.shape, tuple(self.numbers[n] for n in places.ravel()))
 
 
-class ArrayBody(Body):
+class ArrayBody(FunctionBody):
     """A function of small arrays being translated."""
 
     def __init__(self, module: Module, function: Any, settled: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class ArrayBody(Body):
     def assign(self, name: str, value: Any) -> None:
         """Let a variable be a number or an array, of one shape in the whole function."""
         if not isinstance(value, Grid):
-            if name in self.grids or not isinstance(value, Number | Known):
+            if name in self.grids or not isinstance(value, Number | Constant):
                 raise TranslationError(f"'{name}' is not a number or an array of one shape")
             super().assign(name, self.number(value))
             return
@@ -175,7 +175,7 @@ class ArrayBody(Body):
         """A number, an array or a nested list as an array."""
         if isinstance(value, Grid):
             return value
-        if not isinstance(value, Made):
+        if not isinstance(value, TupleValue):
             return Grid((), (self.number(value),))
         rows = [self.grid(x) for x in value.values]
         if not rows or any(row.shape != rows[0].shape for row in rows):
@@ -201,16 +201,16 @@ class ArrayBody(Body):
             raise TranslationError(f"an array of shape {value.shape} is not a number")
         return super().number(value)
 
-    def of_List(self, node: ast.List) -> Made:
+    def of_List(self, node: ast.List) -> TupleValue:
         """Some values."""
-        return Made(tuple(self.value(x) for x in node.elts))
+        return TupleValue(tuple(self.value(x) for x in node.elts))
 
     def of_BinOp(self, node: ast.BinOp) -> Any:
         """An operation, entry by entry; a list is not an array yet."""
         return self._operate(node, node.op, self.value(node.left), self.value(node.right))
 
     def _operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Any:
-        if isinstance(a, Made) or isinstance(b, Made):
+        if isinstance(a, TupleValue) or isinstance(b, TupleValue):
             raise self.fail(node, "an operation on a list")
         if isinstance(op, ast.MatMult):
             return ARRAY_FUNCTIONS[np.dot](self, a, b)
@@ -252,7 +252,7 @@ class ArrayBody(Body):
         """And, or of truths: of other values Python gives one of them."""
         for x in map(self.value, node.values):
             is_truth = isinstance(x, Number) and x.kind == BOOL
-            if not is_truth and x not in (Known(True), Known(False)):
+            if not is_truth and x not in (Constant(True), Constant(False)):
                 raise self.fail(node, "and, or of values that are not truths")
         return super().of_BoolOp(node)
 
@@ -267,11 +267,11 @@ class ArrayBody(Body):
         """What an array is, or a name in a module."""
         base = self.value(node.value)
         if not isinstance(base, Grid):
-            if not isinstance(base, Known) or not isinstance(base.value, types.ModuleType):
+            if not isinstance(base, Constant) or not isinstance(base.value, types.ModuleType):
                 raise self.fail(node, "no such field")
             return super().of_Attribute(node)
         if node.attr == "shape":
-            return Made(tuple(Number(INT, str(n)) for n in base.shape))
+            return TupleValue(tuple(Number(INT, str(n)) for n in base.shape))
         if node.attr in ("size", "ndim"):
             known = {"size": len(base.numbers), "ndim": len(base.shape)}
             return Number(INT, str(known[node.attr]))
@@ -282,7 +282,7 @@ class ArrayBody(Body):
     def of_Subscript(self, node: ast.Subscript) -> Any:
         """Entries of an array at known places."""
         base = self.value(node.value)
-        if isinstance(base, Made):
+        if isinstance(base, TupleValue):
             index = self._index(node.slice)
             if not isinstance(index, int):
                 raise self.fail(node, "not an entry of a tuple")
@@ -305,7 +305,7 @@ class ArrayBody(Body):
             parts = (node.lower, node.upper, node.step)
             return slice(*(None if x is None else self._index(x) for x in parts))
         value = self.value(node)
-        if isinstance(value, Known) and value.value is None:
+        if isinstance(value, Constant) and value.value is None:
             return None
         if not (isinstance(value, Number) and value.kind == INT and is_literal(value.name)):
             raise self.fail(node, "an index that is not known")
@@ -313,14 +313,14 @@ class ArrayBody(Body):
 
     def of_Call(self, node: ast.Call) -> Any:
         """A function or method that is listed."""
-        if any(x.arg != "dtype" or self.value(x.value) != Known(float) for x in node.keywords):
+        if any(x.arg != "dtype" or self.value(x.value) != Constant(float) for x in node.keywords):
             raise self.fail(node, "arguments by name are not supported")
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             if isinstance(base, Grid) and node.func.attr in METHODS:
                 return METHODS[node.func.attr](self, base, *map(self.value, node.args))
         callee = self.value(node.func)
-        if not isinstance(callee, Known) or not _is_listed(callee.value):
+        if not isinstance(callee, Constant) or not _is_listed(callee.value):
             raise self.fail(node, "unknown function")
         return ARRAY_FUNCTIONS[callee.value](self, *map(self.value, node.args))
 
@@ -329,7 +329,7 @@ class ArrayBody(Body):
     def put(self, target: ast.expr, value: Any) -> None:
         """Give a target its value: parts of an array, entries, or a variable."""
         if isinstance(target, ast.Tuple | ast.List) and isinstance(value, Grid):
-            value = Made(tuple(value.at(value.places()[n]) for n in range(value.shape[0])))
+            value = TupleValue(tuple(value.at(value.places()[n]) for n in range(value.shape[0])))
         if isinstance(target, ast.List):
             target = ast.Tuple(target.elts, target.ctx)
         if not isinstance(target, ast.Subscript):
@@ -354,7 +354,7 @@ class ArrayBody(Body):
         shared = _views(node.value) | (set(_stored(node)) if len(node.targets) > 1 else set())
         if shared and (shared | set(_stored(node))) & self.changed:
             value = self.value(node.value)
-            parts = value.values if isinstance(value, Made) else (value,)
+            parts = value.values if isinstance(value, TupleValue) else (value,)
             if any(isinstance(x, Grid) for x in parts):
                 raise self.fail(node, "two names of an array that is changed")
         super().do_Assign(node)
@@ -392,7 +392,7 @@ class ArrayBody(Body):
         if node.orelse:
             raise self.fail(node, "a loop with else")
         if isinstance(node.iter, ast.Call):
-            if self.value(node.iter.func) != Known(range):
+            if self.value(node.iter.func) != Constant(range):
                 raise self.fail(node.iter, "loops are over ranges and arrays")
             super().do_For(node)
             return

@@ -9,9 +9,9 @@ from .expressions import Expressions
 from .kinds import (
     BOOL,
     INT,
-    Known,
-    Made,
+    Constant,
     Number,
+    TupleValue,
     is_literal,
     llvm_types,
     return_type,
@@ -20,7 +20,7 @@ from .kinds import (
 )
 
 
-class Body(Expressions):
+class FunctionBody(Expressions):
     """A function being translated."""
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
@@ -100,7 +100,7 @@ class Body(Expressions):
             self.closed = True
             return
         value = self.value(node.value)
-        single = not isinstance(value, Made)
+        single = not isinstance(value, TupleValue)
         numbers = [self.number(x) for x in ([value] if single else value.values)]
         kinds = tuple(x.kind for x in numbers)
         known = self.settled.get("return")
@@ -120,7 +120,7 @@ class Body(Expressions):
     def do_If(self, node: ast.If) -> None:
         """One of two branches, or the one that is known."""
         test = self.decided(node.test)
-        if isinstance(test, Known):
+        if isinstance(test, Constant):
             self.statements(node.body if test.value else node.orelse)
             return
         yes, no, behind = self.labels("then", "else", "behind")
@@ -147,7 +147,7 @@ class Body(Expressions):
         """A condition, known where its number is."""
         value = self.value(node)
         if isinstance(value, Number) and value.kind == INT and is_literal(value.name):
-            return Known(int(value.name) != 0)
+            return Constant(int(value.name) != 0)
         return value
 
     def forget(self, node: ast.stmt) -> None:
@@ -163,7 +163,7 @@ class Body(Expressions):
         self.jump(head)
         self.open(head)
         test = self.value(node.test)
-        if isinstance(test, Known):
+        if isinstance(test, Constant):
             assert test.value
             self.jump(body)
         else:

@@ -16,7 +16,7 @@ from .kinds import (
     NARROW,
     WIDE,
     Array,
-    Known,
+    Constant,
     Number,
     TranslationError,
     hexadecimal,
@@ -111,7 +111,7 @@ class Text:
     def assign(self, name: str, value: Any) -> None:
         """Let a variable be a value."""
         if not isinstance(value, Number | Array):
-            if isinstance(value, Known) and isinstance(value.value, bool):
+            if isinstance(value, Constant) and isinstance(value.value, bool):
                 value = self.number(value)
             else:
                 self.bound[name] = value
@@ -162,14 +162,14 @@ class Text:
     def wrap(self, value: Any) -> Any:
         """What a name outside stands for."""
         if isinstance(value, bool | np.bool_):
-            return Known(bool(value))
+            return Constant(bool(value))
         if isinstance(value, int | np.integer):
             return Number(INT, str(int(value)))
         if isinstance(value, float):
             return Number(FLOAT, hexadecimal(value))
         if isinstance(value, np.ndarray):
             return self.table(value)
-        return Known(value)
+        return Constant(value)
 
     def table(self, values: np.ndarray) -> Array:
         """An array of constants."""
@@ -233,7 +233,7 @@ class Text:
 
     def number(self, value: Any) -> Number:
         """A value that has to be a number."""
-        if isinstance(value, Known) and isinstance(value.value, bool):
+        if isinstance(value, Constant) and isinstance(value.value, bool):
             return Number(BOOL, "true" if value.value else "false")
         if not isinstance(value, Number):
             raise TranslationError(f"{value!r} is no number")

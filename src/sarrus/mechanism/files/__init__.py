@@ -11,8 +11,8 @@ from typing import Any
 
 from ...lazy import load_on_use
 from ..mechanism import Mechanism
+from .model_writer import save_text, to_data, to_text
 from .paths import get_value, set_value
-from .writing import save_text, to_data, to_text
 
 __all__ = [
     "LoadedFile",
@@ -47,15 +47,17 @@ def load(path: str | Path, *, check: bool = True) -> Mechanism:
     Raises ModelFileError (a MechanismError) that lists every problem with file, line and key. check:
     also refuse a mechanism that cannot be simulated.
     """
-    return _load("building").build_mechanism(_load("reading").load_document(path), check)
+    return _load("mechanism_builder").build_mechanism(
+        _load("model_reader").load_document(path), check
+    )
 
 
 def load_file(path: str | Path) -> LoadedFile:
     """Read a model file; the mechanism with its plain data and remarks."""
-    document = _load("reading").load_document(path)
-    building = _load("building")
-    mechanism = building.build_mechanism(document)
-    return LoadedFile(mechanism, document.data, building.remarks(document, mechanism))
+    document = _load("model_reader").load_document(path)
+    builder = _load("mechanism_builder")
+    mechanism = builder.build_mechanism(document)
+    return LoadedFile(mechanism, document.data, builder.remarks(document, mechanism))
 
 
 def load_data(path: str | Path) -> dict[str, Any]:
@@ -68,7 +70,9 @@ def from_data(data: dict[str, Any], source: str = "data", *, check: bool = True)
 
     source: what messages call it.
     """
-    return _load("building").build_mechanism(_load("reading").Document(source, data), check)
+    return _load("mechanism_builder").build_mechanism(
+        _load("model_reader").Document(source, data), check
+    )
 
 
 def save(mechanism: Mechanism, path: str | Path) -> None:
@@ -78,4 +82,4 @@ def save(mechanism: Mechanism, path: str | Path) -> None:
 
 def make_schema() -> dict[str, Any]:
     """The JSON Schema of a model file."""
-    return _load("schema").make_schema()
+    return _load("model_schema").make_schema()

@@ -34,7 +34,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class UnitQuantity:
     """A number in SI; dimension: None for a plain number, which fits everywhere; text: as written."""
 
     value: float
@@ -134,12 +134,12 @@ _VECTOR = re.compile(r"\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _ANY_UNIT = r"[a-zA-Zµμ°][a-zA-Zµμ°0-9²³ /*·^-]*"
 
 
-def parse_quantity(given: object) -> Quantity:
+def parse_quantity(given: object) -> UnitQuantity:
     """A number, or text of a number and a unit, in SI."""
     if isinstance(given, bool) or not isinstance(given, int | float | str):
         raise UnitError(f"{shorten(given)} is no number")
     if isinstance(given, int | float):
-        return Quantity(_finite(given), None, repr(given))
+        return UnitQuantity(_finite(given), None, repr(given))
     text = given.strip()
     if len(text) > MOST_CHARACTERS:
         raise UnitError(f"{shorten(text)} is no number: it has {len(text)} characters")
@@ -150,14 +150,14 @@ def parse_quantity(given: object) -> Quantity:
         raise UnitError(f"{shorten(given)} is no number")
     number, unit = found.groups()
     if not unit:
-        return Quantity(_finite(float(number)), None, text)
+        return UnitQuantity(_finite(float(number)), None, text)
     if _PLAIN.match(unit) or not _FACTOR.match(unit):
         raise UnitError(f"{shorten(given)} is no number")
     factor, power, dimension = parse_unit(unit)
     # a number out of the range of doubles must not become a huge fraction
     near = _finite(float(number))
     exact = Fraction(number) * factor if near else Fraction(0)
-    return Quantity(_finite(_times_pi(exact, power, near)), dimension, text)
+    return UnitQuantity(_finite(_times_pi(exact, power, near)), dimension, text)
 
 
 def parse_unit(text: str) -> tuple[Fraction, int, Dimension]:
@@ -213,7 +213,7 @@ def in_si(given: object, kind: Kind) -> float:
     return as_kind(parse_for(given, kind), kind)
 
 
-def as_kind(quantity: Quantity, kind: Kind) -> float:
+def as_kind(quantity: UnitQuantity, kind: Kind) -> float:
     """The value, if its unit is of this kind."""
     if quantity.dimension is None or quantity.dimension == kind.dimension:
         return quantity.value
@@ -229,7 +229,7 @@ def vector_in_si(given: object, kind: Kind) -> list[float]:
     return [as_kind(part, kind) for part in parse_vector(given, kind)]
 
 
-def parse_vector(given: object, kind: Kind) -> list[Quantity]:
+def parse_vector(given: object, kind: Kind) -> list[UnitQuantity]:
     """Numbers that belong together, their kind not yet checked; kind: what to advise."""
     if isinstance(given, str):
         given = _split_vector(given, kind)
@@ -306,7 +306,7 @@ def _unit_pattern(kind: Kind) -> str:
     return _ANY_UNIT if " " in kind.unit or "/" in kind.unit else "|".join(words) or "$"
 
 
-def parse_for(given: object, kind: Kind, where: str = "") -> Quantity:
+def parse_for(given: object, kind: Kind, where: str = "") -> UnitQuantity:
     """A quantity of any kind; what is no number is answered with what to write for this one."""
     try:
         return parse_quantity(given)

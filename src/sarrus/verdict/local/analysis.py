@@ -18,13 +18,13 @@ from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
 from ...progress import part
 from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK, TAYLOR_ZERO
-from .germs import Found, Germ, analyse_factor, close_near, nullity_at
+from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at
 from .polygon import Terms
-from .system import Factor, LocalSystem, find_factors, split_system
+from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system
 
 # a configuration whose left-out singular values exceed this share of what is zero is inexact; then so many times
 # more may be zero
-INEXACT, LOOSENED = 1e-2, (30.0, 1000.0)
+INEXACT, RELAXED = 1e-2, (30.0, 1000.0)
 # combinations of factors of connected bodies that are confirmed one by one
 MOST_CONFIRMED = 64
 
@@ -70,7 +70,7 @@ class Analysis:
     undecided: int
     complete: bool
     gap: int
-    resting: tuple[Factor, ...]
+    resting: tuple[IndependentPart, ...]
     left_out: float
     zero: float
 
@@ -84,8 +84,8 @@ def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
     systems = split_system(joints, q)
     found = _analyse(systems, most)
     inexact = found.left_out > TAYLOR_ZERO * INEXACT
-    for more in LOOSENED if found.undecided and inexact else ():
-        again = _analyse([replace(s, loosened=more) for s in systems], most)
+    for more in RELAXED if found.undecided and inexact else ():
+        again = _analyse([replace(s, zero_margin=more) for s in systems], most)
         if not again.undecided:
             return again
     return found
@@ -93,7 +93,7 @@ def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
 
 def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
     factors = [f for s in systems for f in find_factors(s)]
-    found: list[Found] = []
+    found: list[BranchList] = []
     for i, factor in enumerate(factors):
         with part(i, len(factors)):
             found.append(analyse_factor(factor, most))
@@ -117,7 +117,9 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
     )
 
 
-def _combine(factors: list[Factor], moving: list[tuple[int, list[Germ]]]) -> Iterator[LocalBranch]:
+def _combine(
+    factors: list[IndependentPart], moving: list[tuple[int, list[Germ]]]
+) -> Iterator[LocalBranch]:
     """One branch of each factor, in all combinations."""
     indices = [i for i, _ in moving]
     confirmed = 0
@@ -134,7 +136,7 @@ def _combine(factors: list[Factor], moving: list[tuple[int, list[Germ]]]) -> Ite
 
 
 def _joined(
-    factors: list[Factor], germs: list[Germ], group: tuple[tuple[int, int], ...]
+    factors: list[IndependentPart], germs: list[Germ], group: tuple[tuple[int, int], ...]
 ) -> LocalBranch:
     wide = [f.system.widen for f in factors]
     both = list(zip(wide, germs, strict=True))
@@ -165,7 +167,7 @@ def _joined(
     )
 
 
-def _confirm_joined(branch: LocalBranch, factors: list[Factor]) -> LocalBranch:
+def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> LocalBranch:
     """The joints closed near the sum of the displacements of factors of connected bodies."""
     if branch.ahead is None or branch.behind is None:
         return replace(branch, certain=False)
@@ -193,7 +195,7 @@ def _confirm_joined(branch: LocalBranch, factors: list[Factor]) -> LocalBranch:
 
 
 def _with_contact(
-    branch: LocalBranch, found: list[Found], others: list[LocalBranch]
+    branch: LocalBranch, found: list[BranchList], others: list[LocalBranch]
 ) -> LocalBranch:
     """The branch with its closest contact to another one with the same tangent."""
     if plain_sum(b.group == branch.group for b in others) < 2:

@@ -22,7 +22,7 @@ from ...progress import tell
 from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, MULTIPLE_RANK, SAME_BRANCH
 from .edges import find_half_branches_of_many
 from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
-from .system import Factor, LocalSystem
+from .reduced_system import IndependentPart, LocalSystem
 from .tangents import find_tangents, same_space
 from .taylor import BlownUp, blow_up, monomials
 
@@ -69,7 +69,7 @@ class Germ:
 
 
 @dataclass
-class Found:
+class BranchList:
     """The branches of a factor; order: that decided; undecided: directions of which the order is not enough;
     cut: whether
     a limit left some out; gap: highest order up to which a direction without a branch closes the joints.
@@ -82,15 +82,15 @@ class Found:
     gap: int = 0
 
 
-def analyse_factor(factor: Factor, most: int) -> Found:
+def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
     """All branches of a factor."""
     m = factor.freedoms
     if not m:
-        return Found()
+        return BranchList()
     if not factor.L.shape[1]:
         return _free(factor)
     tangents = find_tangents(factor, ORDERS[1], most)
-    out = Found(order=tangents.order, cut=tangents.cut)
+    out = BranchList(order=tangents.order, cut=tangents.cut)
     for number, a in enumerate(tangents.rays):
         tell(number, len(tangents.rays))
         _add(out, _along_ray(factor, a, number, rough=False))
@@ -100,21 +100,21 @@ def analyse_factor(factor: Factor, most: int) -> Found:
     return out
 
 
-def _add(out: Found, more: Found) -> None:
+def _add(out: BranchList, more: BranchList) -> None:
     out.germs += more.germs
     out.order = max(out.order, more.order)
     out.undecided += more.undecided
     out.gap = max(out.gap, more.gap)
 
 
-def _free(factor: Factor) -> Found:
+def _free(factor: IndependentPart) -> BranchList:
     """No equation is left over: one branch with all freedoms, by the implicit function theorem."""
     blown = blow_up(factor, np.random.default_rng(3).normal(size=factor.freedoms), 1)
     germ = _confirmed(factor.system, _predict(blown, 1.0, None), 0, 1, 2)
-    return Found([replace(germ, certain=True)], 1)
+    return BranchList([replace(germ, certain=True)], 1)
 
 
-def _add_planes(out: Found, factor: Factor, rough: list[Floats], first: int) -> None:
+def _add_planes(out: BranchList, factor: IndependentPart, rough: list[Floats], first: int) -> None:
     """Branches along one direction of each plane; those of several dimensions with the same tangent space once."""
     before = len(out.germs)
     for i, a in enumerate(rough[:PLANES]):
@@ -149,9 +149,9 @@ def _is_known(germ: Germ, known: list[Germ]) -> bool:
     return False
 
 
-def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
+def _along_ray(factor: IndependentPart, a: Floats, number: int, rough: bool) -> BranchList:
     """The branches along one direction, with orders raised until all is decided."""
-    found = Found()
+    found = BranchList()
     for order in ORDERS:
         blown = _centred(factor, a, order, rough)
         found = _branches_of(blown, number)
@@ -161,7 +161,7 @@ def _along_ray(factor: Factor, a: Floats, number: int, rough: bool) -> Found:
     return found
 
 
-def _centred(factor: Factor, a: Floats, order: int, rough: bool) -> BlownUp:
+def _centred(factor: IndependentPart, a: Floats, order: int, rough: bool) -> BlownUp:
     """The series along a direction; a multiple one is found to half the digits only, and moved to its centre."""
     blown = blow_up(factor, a, order, rough)
     for _ in range(2 * rough):
@@ -180,15 +180,15 @@ def _centred(factor: Factor, a: Floats, order: int, rough: bool) -> BlownUp:
     return blown
 
 
-def _branches_of(blown: BlownUp, number: int) -> Found:
+def _branches_of(blown: BlownUp, number: int) -> BranchList:
     system, order = blown.factor.system, len(blown.F) - 1
     nothing_left = not any(np.any(part) for part in blown.F)
     if nothing_left:
         germ = _confirmed(system, _predict(blown, 1.0, None), number, _reached(blown, order), 2)
-        return Found([germ], germ.order, undecided=int(not germ.certain))
+        return BranchList([germ], germ.order, undecided=int(not germ.certain))
     if blown.open == 0:
         at = next(d for d, part in enumerate(blown.F) if np.any(part)) + 2
-        return Found([], at, gap=at)
+        return BranchList([], at, gap=at)
     search = find_half_branches if blown.open == 1 else find_half_branches_of_many
     sides: list[HalfBranches] = []
     for sign in (1, -1):
@@ -211,9 +211,9 @@ def _equations(blown: BlownUp, sign: int) -> list[Equation]:
     return out
 
 
-def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> Found:
+def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> BranchList:
     """Half-branches as branches: those of odd ramification go both ways, of the others two make a cusp."""
-    out = Found(order=max(s.excluded_at for s in sides))
+    out = BranchList(order=max(s.excluded_at for s in sides))
     for sign, side in zip((1.0, -1.0), sides, strict=True):
         left = list(side.found)
         while left:
@@ -243,7 +243,7 @@ def _apart(a: Terms, b: Terms) -> float:
     return max((float(np.abs(x[1] - y[1]).max()) for x, y in zip(a, b, strict=True)), default=0.0)
 
 
-def _judge_separation(found: Found) -> None:
+def _judge_separation(found: BranchList) -> None:
     """Branches with a common tangent whose configurations nearby are the same are not told apart."""
     germs = found.germs
     for i, g in enumerate(germs):

@@ -17,7 +17,7 @@ import numpy as np
 from ...arrays import Floats
 from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
 from .polygon import real_roots
-from .system import Factor
+from .reduced_system import IndependentPart
 from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 
 # of the search from many starts: their number, those outside of a known family, and how close to it
@@ -26,7 +26,7 @@ ITERATIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class HomogeneousPolynomial:
     """A homogeneous polynomial: its degree and its coefficients, in the order of `monomials`."""
 
     degree: int
@@ -56,7 +56,7 @@ class Tangents:
     cut: bool = False
 
 
-def find_tangents(factor: Factor, order: int, most: int) -> Tangents:
+def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     """The directions of a factor; order: up to which its equations are expanded; most: rays at most."""
     H, m = factor.quadrics, factor.freedoms
     if m == 1:
@@ -86,7 +86,7 @@ def find_tangents(factor: Factor, order: int, most: int) -> Tangents:
     return Tangents(list(single), _one_each(forms, multiple), reached, cut)
 
 
-def _one_each(forms: list[Form], samples: Floats) -> list[Floats]:
+def _one_each(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Floats]:
     """One direction for each plane of directions that the forms leave: where they hold the others best."""
     spaces: list[Floats] = []
     firmness: list[float] = []
@@ -121,16 +121,20 @@ def independent(H: Floats) -> Floats:
     return np.asarray(V[values > 1e-7].reshape(-1, *H.shape[1:]))
 
 
-def _quadratic_forms(H: Floats) -> list[Form]:
+def _quadratic_forms(H: Floats) -> list[HomogeneousPolynomial]:
     out = []
     for h in H:
         E = monomials(len(h), 2)
         pairs = [np.repeat(np.arange(len(h)), row) for row in E]
-        out.append(Form(2, np.array([h[i, j] * (1.0 if i == j else 2.0) for i, j in pairs])))
+        out.append(
+            HomogeneousPolynomial(
+                2, np.array([h[i, j] * (1.0 if i == j else 2.0) for i, j in pairs])
+            )
+        )
     return out
 
 
-def lowest_forms(factor: Factor, order: int) -> tuple[list[Form], int]:
+def lowest_forms(factor: IndependentPart, order: int) -> tuple[list[HomogeneousPolynomial], int]:
     """Lowest parts of combinations of the reduced equations, and the order up to which there are any."""
     combinations, forms, reached = np.eye(factor.L.shape[1]), [], 2
     for d, part in enumerate(reduce_equations(factor, order)):
@@ -138,13 +142,13 @@ def lowest_forms(factor: Factor, order: int) -> tuple[list[Form], int]:
             continue
         U, values, V = np.linalg.svd(combinations @ part)
         rank = int(np.sum(values > 10.0 * factor.system.zero))
-        forms += [Form(d, v) for v in V[:rank]]
+        forms += [HomogeneousPolynomial(d, v) for v in V[:rank]]
         combinations = U[:, rank:].T @ combinations
         reached = d if rank else reached
     return forms, reached
 
 
-def _plane_roots(forms: list[Form]) -> list[Floats]:
+def _plane_roots(forms: list[HomogeneousPolynomial]) -> list[Floats]:
     """Common roots of forms in two freedoms."""
     lowest = min(forms, key=lambda f: f.degree)
     # coefficients by powers of the second freedom, turned so that no root lies at infinity
@@ -160,7 +164,7 @@ def _plane_roots(forms: list[Form]) -> list[Floats]:
     return out
 
 
-def _along_line(form: Form, R: Floats) -> Floats:
+def _along_line(form: HomogeneousPolynomial, R: Floats) -> Floats:
     """The polynomial of t that a form is at R (1, t)."""
     out = np.zeros(form.degree + 1)
     for c, (i, j) in zip(form.coefficients, monomials(2, form.degree), strict=True):
@@ -173,7 +177,7 @@ def _along_line(form: Form, R: Floats) -> Floats:
     return out
 
 
-def _value(form: Form, a: Floats) -> float:
+def _value(form: HomogeneousPolynomial, a: Floats) -> float:
     return float(form.coefficients @ np.prod(a ** monomials(len(a), form.degree), axis=1))
 
 
@@ -272,7 +276,7 @@ def distinct_rays(rays: list[Floats], most: int, same: float = SAME_BRANCH) -> l
     return out
 
 
-def common_directions(forms: list[Form], m: int) -> tuple[Floats, Floats]:
+def common_directions(forms: list[HomogeneousPolynomial], m: int) -> tuple[Floats, Floats]:
     """Unit vectors at which all forms vanish, up to sign: simple roots, and others.
 
     A large family draws nearly all starts: once its span is known, further ones look outside of it.
@@ -299,7 +303,7 @@ def common_directions(forms: list[Form], m: int) -> tuple[Floats, Floats]:
 Evaluated = Callable[[Floats], tuple[Floats, Floats]]
 
 
-def _evaluator(forms: list[Form], m: int) -> Evaluated:
+def _evaluator(forms: list[HomogeneousPolynomial], m: int) -> Evaluated:
     """A function of starts (starts, m): values (starts, forms) and slopes (starts, forms, m)."""
     second = [f for f in forms if f.degree == 2]
     higher = [f for f in forms if f.degree > 2]
@@ -316,7 +320,7 @@ def _evaluator(forms: list[Form], m: int) -> Evaluated:
     return evaluate
 
 
-def _evaluate(forms: list[Form], a: Floats) -> tuple[Floats, Floats]:
+def _evaluate(forms: list[HomogeneousPolynomial], a: Floats) -> tuple[Floats, Floats]:
     """Values (starts, forms) and slopes (starts, forms, m) of forms of any degree."""
     m = a.shape[1]
     values, slopes = np.empty((len(a), len(forms))), np.empty((len(a), len(forms), m))

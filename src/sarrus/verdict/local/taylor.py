@@ -23,7 +23,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...thresholds import MULTIPLE_RAY
-from .system import Factor
+from .reduced_system import IndependentPart
 
 # a series has at most so many monomials: a lower order where there are many variables
 MOST_MONOMIALS = 1500
@@ -58,7 +58,9 @@ def _collect(variables: int, first: int, second: int) -> Floats:
     return out
 
 
-def _half_products(factor: Factor, parts: list[Floats], degree: int, variables: int) -> Floats:
+def _half_products(
+    factor: IndependentPart, parts: list[Floats], degree: int, variables: int
+) -> Floats:
     """1/2 sum of B(x_i, x_{degree - i}) over 0 < i < degree."""
     size = len(monomials(variables, degree))
     total = np.zeros((len(factor.system.rows), size))
@@ -69,7 +71,7 @@ def _half_products(factor: Factor, parts: list[Floats], degree: int, variables: 
     return total
 
 
-def reduce_equations(factor: Factor, order: int) -> list[Floats]:
+def reduce_equations(factor: IndependentPart, order: int) -> list[Floats]:
     """The homogeneous parts g_0 ... g_order of the reduced equations in the freedoms, (dependences, monomials)."""
     split, m = factor.system.split, factor.freedoms
     parts = [np.zeros((len(factor.system.columns), 1)), factor.N]
@@ -89,7 +91,7 @@ class BlownUp:
     C: the freedoms that first order along the direction leaves, (n, p); across: how firmly the others are held.
     """
 
-    factor: Factor
+    factor: IndependentPart
     direction: Floats
     xi: list[Floats]
     F: list[Floats]
@@ -130,7 +132,7 @@ class BlownUp:
         return c
 
 
-def blow_up(factor: Factor, a: Floats, order: int, rough: bool = False) -> BlownUp:
+def blow_up(factor: IndependentPart, a: Floats, order: int, rough: bool = False) -> BlownUp:
     """Series along the direction N a, up to an order of F in (s, c); rough: it has half the digits only."""
     system, split = factor.system, factor.system.split
     a = a / np.linalg.norm(a)

@@ -1,0 +1,294 @@
+"""The benchmark of engines: the ladder of each on every problem, each in its own process, judged and timed.
+
+A setting competes in every class whose limits it keeps. The fastest one may be luck: it is dependable only if it
+keeps them also when its step changes by 2 and 5 %. Both are found, and told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..engines import known_engines
+from ..problems import Problem
+from ..runs.benchmark_records import Record, classes, write_cell
+from ..runs.provenance import THREAD_SETTINGS
+from ..runs.run_records import EngineCellRecord as CellRecord
+from .cells import FIRST_LOOK, BenchCell
+from .engine_process import OURS
+
+ENGINE_CELLS = "engine-cells"
+# changes of the step under which a dependable setting still keeps its limits
+CHANGES = (0.95, 0.98, 1.02, 1.05)
+# settings of an engine whose step is changed, the fastest ones first, until one is dependable
+MOST_CANDIDATES = 8
+# [s] beyond many times the budget a process hangs; the first run may have to compile
+PATIENCE, FIRST_RUN = 10.0, 120.0
+OUR_TOLERANCES = tuple(10.0**-n for n in range(1, 13))
+OUR_METHOD = {"method": "series"}
+
+
+@dataclass(frozen=True, eq=False)
+class EngineCell(BenchCell):
+    """One setting of one engine on one problem; setting: its step [s], of our own methods the tolerance.
+
+    change: of the setting, 1 for a rung of the ladder; why: the reason for its trial.
+    """
+
+    settings: dict[str, Any]
+    why: str
+    change: float = 1.0
+
+    @property
+    def kind(self) -> str:
+        """What the setting is."""
+        return "tolerance" if self.method == OURS else "step"
+
+    def path(self, folder: Path) -> Path:
+        """Where its record is kept; all settings are part of the name."""
+        told = json.dumps([self.settings, self.setting, self.change], sort_keys=True)
+        digest = hashlib.sha256(told.encode()).hexdigest()[:10]
+        path = super().path(folder / ENGINE_CELLS)
+        return path.with_name(f"{path.stem}-{digest}.json")
+
+    def about(self) -> Record:
+        """Which engine, and how it was set."""
+        told = ("settings", "setting", "change", "why")
+        return {"engine": {"id": self.method, **{name: getattr(self, name) for name in told}}}
+
+    def question(self, repeats: int, patience: float, command: str, folder: Path) -> dict[str, Any]:
+        """What a process is asked; folder: where a problem of one's own is left for it."""
+        p, where = self.problem, ""
+        if p.save is not None:
+            where = str(folder / f"{p.id}-{p.version}")
+            p.save(Path(where))
+        return {
+            "problem": {
+                "id": p.id,
+                "options": p.options,
+                "duration": p.duration,
+                "folder": where,
+            },
+            "engine": self.method,
+            "settings": self.settings,
+            "setting": self.setting,
+            "repeats": repeats,
+            "patience": patience,
+            "command": command,
+        }
+
+
+def make_engine_cells(problems: Iterable[Problem], engines: Iterable[str]) -> list[EngineCell]:
+    """The ladders of engines on problems, coarse settings of each trial first."""
+    cells = []
+    names = list(engines)
+    for problem in problems:
+        for name in names:
+            if name == OURS:
+                why = "our own series, by its tolerance"
+                cells += [EngineCell(problem, name, x, OUR_METHOD, why) for x in OUR_TOLERANCES]
+                continue
+            for trial in known_engines()[name].ladder:
+                settings = dict(trial.settings)
+                cells += [
+                    EngineCell(problem, name, problem.duration / n, settings, trial.why)
+                    for n in trial.steps
+                ]
+    return cells
+
+
+class EngineProcess:
+    """A process of its own for one engine, one thread; started when first asked, and again after a crash."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._folder = tempfile.TemporaryDirectory()
+        self._fresh = True
+
+    def __enter__(self) -> EngineProcess:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+        self._folder.cleanup()
+
+    def ask(self, question: dict[str, Any], patience: float) -> dict[str, Any]:
+        """The answer; of a process that died or hangs, a sentence under "crashed"."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        wait = patience + (FIRST_RUN if self._fresh else 0.0)
+        try:
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+            ready, _, _ = select.select([process.stdout], [], [], wait)
+            line = process.stdout.readline() if ready else ""
+        except OSError:
+            ready, line = [process.stdout], ""
+        self._fresh = False
+        if line:
+            return dict(json.loads(line))
+        sentence = self._obituary(process) if ready else f"hangs: no answer within {wait:.0f} s"
+        self.stop()
+        return {"crashed": sentence}
+
+    def stop(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def command(self) -> list[str]:
+        """What is started."""
+        return [sys.executable, "-m", "sarrus.bench.engine_process", str(self._log)]
+
+    def _start(self) -> subprocess.Popen[str]:
+        one = dict.fromkeys(THREAD_SETTINGS, "1")
+        self._process = subprocess.Popen(
+            self.command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, **one},
+        )
+        self._fresh = True
+        return self._process
+
+    @property
+    def folder(self) -> Path:
+        """Of its own, until it is left."""
+        return Path(self._folder.name)
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "printed.txt"
+
+    def _obituary(self, process: subprocess.Popen[str]) -> str:
+        """Why a process died, in a sentence, with the last line it printed."""
+        code = process.wait()
+        how = f"exit code {code}"
+        if code < 0:
+            how = signal.Signals(-code).name
+        try:
+            printed = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except OSError:
+            printed = []
+        return f"its process died ({how})" + (f": {printed[-1][:200]}" if printed else "")
+
+
+def run_engine_cells(
+    cells: list[EngineCell],
+    folder: Path,
+    repeats: int,
+    command: str,
+    budget: float,
+    on_cell: Callable[[EngineCell], None] = lambda cell: None,
+) -> list[Record]:
+    """Run what is not there yet, change the steps of the fastest, time the winners; returns all records."""
+    records: list[Record] = []
+    for _, group in groupby(cells, key=lambda c: (id(c.problem), c.method)):
+        with EngineProcess() as process:
+            bench = _Bench(process, folder, repeats, command, budget, on_cell)
+            records += bench.run(list(group))
+    return records
+
+
+class _Bench:
+    """One engine on one problem."""
+
+    def __init__(
+        self,
+        process: EngineProcess,
+        folder: Path,
+        repeats: int,
+        command: str,
+        budget: float,
+        on_cell: Callable[[EngineCell], None],
+    ) -> None:
+        self.process, self.folder, self.repeats = process, folder, repeats
+        self.command, self.budget, self.on_cell = command, budget, on_cell
+
+    def run(self, cells: list[EngineCell]) -> list[Record]:
+        found: list[tuple[EngineCell, Record]] = []
+        for cell in cells:
+            before = [r for c, r in found if c.settings == cell.settings]
+            found.append((cell, self._first_look(cell, before)))
+        for _, record in found:
+            record["changed"] = record.get("changed", {})
+        for kind in dict.fromkeys(k for _, r in found for k in classes(r)):
+            self._find_dependable(kind, found)
+        return [record for _, record in found]
+
+    def _first_look(self, cell: EngineCell, before: list[Record]) -> Record:
+        self.on_cell(cell)
+
+        def run() -> Record:
+            skipped = cell.skip(before, self.budget, self.command)
+            return skipped or self._ask(cell, FIRST_LOOK, 0.5)
+
+        path = cell.path(self.folder)
+        return cell.take(path, _load(path, cell), run)
+
+    def _ask(self, cell: EngineCell, repeats: int, patience: float) -> Record:
+        question = cell.question(repeats, patience, self.command, self.process.folder)
+        limit = PATIENCE * self.budget + 2.0 * patience
+        told = self.process.ask(question, limit)
+        for status in ("crashed", "refused"):
+            if status in told:
+                return cell.empty(status, told[status], self.command)
+        return {**told, "method": cell.method, **cell.about()}
+
+    def _find_dependable(self, kind: str, found: list[tuple[EngineCell, Record]]) -> None:
+        """Change the steps of the fastest settings of a class until one keeps it; time them with all repeats."""
+        able = [(c, r) for c, r in found if kind in classes(r)]
+        able.sort(key=lambda pair: pair[1]["timings"]["solve"])
+        for n, (cell, record) in enumerate(able[:MOST_CANDIDATES]):
+            for change in CHANGES:
+                if f"{change:g}" not in record["changed"]:
+                    other = replace(cell, setting=cell.setting * change, change=change)
+                    seen = self._first_look(other, [])
+                    record["changed"][f"{change:g}"] = {
+                        "classes": classes(seen),
+                        "status": seen["status"],
+                        "message": seen["message"],
+                    }
+            kept = [kind in told["classes"] for told in record["changed"].values()]
+            if n == 0 or all(kept):
+                self._time(cell, record)
+            write_cell(cell.path(self.folder), record)
+            if all(kept):
+                return
+
+    def _time(self, cell: EngineCell, record: Record) -> None:
+        if record["timings"]["repeats"] < self.repeats:
+            again = self._ask(cell, self.repeats, 20.0)
+            if again["timings"]["repeats"]:
+                record["timings"] = again["timings"]
+
+
+def _load(path: Path, cell: EngineCell) -> Record | None:
+    """The record of a cell if it is there, valid, and of this cell and of the versions here; else None."""
+    record = cell.load(path, CellRecord)
+    if record is None or cell.method == OURS or not record["timings"]["repeats"]:
+        return record
+    engine = known_engines()[cell.method]
+    return record if record["versions"].get(engine.package) == engine.version else None

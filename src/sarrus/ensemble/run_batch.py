@@ -1,0 +1,634 @@
+"""The heavy half of `simulate_many`: models, code of their own in lanes, and general runs for what needs care.
+
+fast       runs whose model has its own code, many at once
+parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
+           that holds, what would be told of it, dampers that may be stiff, users' forces. `solve` runs them
+           wholly, as it does for `simulate`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Flags, Floats, plain_sum
+from ..assembly.velocities import solve_start_velocities
+from ..kernels.applied_forces import is_damped, keeps_energy, list_damping
+from ..kernels.batch_entry import CONSTANTS, BatchPlan, Numbers, flatten
+from ..kernels.native import is_available
+from ..kernels.return_codes import DONE
+from ..kernels.run_kernel import DRIFT, LOST, MOST_MOVED, PLACE, RATE, START_ENERGY, ReadingColumns
+from ..kernels.series_step import RELAXED
+from ..kernels.step_control import buffer_steps
+from ..mechanism import Mechanism, MechanismError, check_drive_times
+from ..mechanism.files.units import LARGEST
+from ..methods import Status
+from ..methods.extended_precision import describe_floor, wants_digits
+from ..methods.series import describe_relaxed_steps
+from ..methods.status import done
+from ..model import Model
+from ..model.build import traced_structure
+from ..model.points import readable_points
+from ..model.rows import Rows
+from ..model.structure import Lookup, check_for_run
+from ..names import pick
+from ..result import Counters, Result
+from ..run_single import is_held, prepare, solve
+from ..settings import RunSettings
+from ..tracing import ManyNumbers, UntracedError
+from .host import EnsembleValues, pays, run_on_host
+from .variants import EnsembleResult, VariantNumbers, Variants
+
+# unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
+MOST_UPDATES = 20_000
+FEWEST_RUNS = 16
+# pieces of the motions of drives, each loaded for every run; and numbers of a polynomial, which make the least
+# order: that of a device is 16
+MOST_PIECES, MOST_POWERS = 1000, 12
+# variants of an ensemble are tried as the base of a tape as long as so many of the last tapes held this many each:
+# a tape takes as long as some ten runs
+TAPES, WORTH = 16, 10
+# shares of a list that come near to any place of it soon
+GOLDEN = 0.6180339887498949
+# how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
+AGREE = 1e-11
+REFUSED = "refused"
+# runs whose outputs are copied at once
+AT_ONCE = 256
+COUNTERS = ("steps", "rejected", "coefficients", "factorisations", "relaxed_steps")
+
+
+def run_all(
+    mechanisms: list[Mechanism] | Variants,
+    settings: RunSettings,
+    points: tuple[str, ...],
+    *,
+    keep: bool,
+    crossings: bool,
+    threads: int | None,
+    gpu: bool,
+) -> EnsembleResult:
+    """All runs: what can be done fast, then the rest; where more digits are wanted, lanes have none."""
+    first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
+    for name in points:
+        _check_point(mechanisms, name)
+    if gpu:
+        from .device import find_cupy
+
+        find_cupy()
+    table = EnsembleTable(len(mechanisms), first.dimension, settings, points, keep, crossings)
+    # runs with extended precision, and crossings, are those of `simulate`
+    alone = crossings or (wants_digits(settings.setting) and not gpu)
+    for group in () if alone else _groups(mechanisms, settings, points, table):
+        if gpu or pays(group.plan, len(group.which)):
+            table.take(group, run_group(group, settings, threads or _cores(), keep, gpu=gpu))
+    table.finish(mechanisms)
+    varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
+    return replace(table.runs(), vary=varied)
+
+
+@dataclass
+class VariantGroup:
+    """Runs of one structure: which, their plan, all their numbers (rows, runs), joules of a unit of energy,
+    notes.
+    """
+
+    which: np.ndarray
+    plan: BatchPlan
+    numbers: ManyNumbers
+    energy: Floats
+    notes: list[list[str]]
+
+
+def run_group(
+    group: VariantGroup, settings: RunSettings, threads: int, keep: bool, *, gpu: bool = False
+) -> EnsembleValues:
+    """Run them in SIMD lanes or on a device."""
+    if gpu:
+        from .device import run_on_device
+
+        return run_on_device(group.plan, group.numbers, settings, keep=keep)
+    return run_on_host(group.plan, group.numbers, settings, threads=threads, keep=keep)
+
+
+# models: structure and numbers
+
+
+def point_columns(model: Model, points: tuple[str, ...]) -> ReadingColumns:
+    """Columns of places and velocities of points."""
+    level, start, col, val, offset = [], [0], [], [], []  # type: Any, Any, Any, Any, Any
+    for name in points:
+        part, origin = model.point_rows(name), model.origin(name)
+        for kind in (PLACE, RATE):
+            for c in range(model.dimension):
+                at = slice(part.indptr[c], part.indptr[c + 1])
+                level.append(kind)
+                col += part.indices[at].tolist()
+                val += part.data[at].tolist()
+                start.append(len(col))
+                offset.append(origin[c])
+    levels, starts, columns = (np.array(x, np.int64) for x in (level, start, col))
+    return ReadingColumns(levels, starts, columns, np.array(val, float), np.array(offset, float))
+
+
+def make_plan(template: Numbers, known: Flags) -> BatchPlan:
+    """How a group of runs is stepped, given one of them and the constants that all have."""
+    form, loads = template.form, template.loads
+    return BatchPlan(
+        template,
+        known,
+        damped=loads is not None and is_damped(loads),
+        holds=keeps_energy(form, loads),
+        share_every=buffer_steps(len(form.Q)),
+    )
+
+
+def _has_code(model: Model) -> bool:
+    """Whether a model is one for code of its own: something moves, loads with a series, not too large."""
+    small = model.coordinates > 0 and len(model.form.L_target) <= MOST_UPDATES
+    loads = model.loads
+    driven = len(loads.drives.equations) > 0
+    rows, degree = loads.drives.polynomials.shape
+    # users' functions have no code
+    plain = rows <= MOST_PIECES and degree <= MOST_POWERS and not len(loads.user.calls)
+    return is_available() and small and plain and (driven or not is_held(model))
+
+
+def _numbers_of(model: Model, velocity: Floats, points: tuple[str, ...]) -> Numbers:
+    loads = model.loads if model.loaded else None
+    return Numbers(model.form, loads, velocity, point_columns(model, points))
+
+
+def structure_of(numbers: Numbers) -> bytes:
+    """What runs have to have in common to be of one group: integers, shapes, and whether there are dampers."""
+    loads = numbers.loads
+    return make_plan(numbers, np.zeros(len(flatten(numbers)), bool)).digest().encode() + bytes(
+        [loads is not None and is_damped(loads)]
+    )
+
+
+def constants_of(values: ManyNumbers) -> Flags:
+    """Which numbers are constants that all runs have."""
+    known = np.isin(values.first, CONSTANTS)
+    known[values.which] = False
+    return known
+
+
+def _groups(
+    mechanisms: list[Mechanism] | Variants,
+    settings: RunSettings,
+    points: tuple[str, ...],
+    table: EnsembleTable,
+) -> Iterator[VariantGroup]:
+    """Runs that have code of their own, by structure; the others are left to the table."""
+    if isinstance(mechanisms, Variants) and len(mechanisms) >= FEWEST_RUNS:
+        which: Iterable[int] = yield from _trace_groups(mechanisms, settings, points)
+    else:
+        which = range(len(mechanisms))
+    found: dict[bytes, tuple[Numbers, list[tuple[int, Floats, float, list[str]]]]] = {}
+    for i in which:
+        try:
+            mechanism = _one_of(mechanisms, i)
+            ready = prepare(mechanism, settings, _check(mechanism, settings))
+            for name in points:
+                ready.model.origin(name)
+        except (MechanismError, ValueError) as error:
+            table.refuse(i, str(error))
+            continue
+        if _has_code(ready.model):
+            numbers = _numbers_of(ready.model, ready.velocity, points)
+            entry = flatten(numbers), ready.model.units.energy, ready.notes
+            found.setdefault(structure_of(numbers), (numbers, []))[1].append((i, *entry))
+    for template, runs in found.values():
+        if len(runs) >= FEWEST_RUNS:
+            which, rows, energy, notes = zip(*runs, strict=True)
+            values = ManyNumbers.of(list(np.array(rows).T), len(runs))
+            yield make_group(np.array(which), template, values, np.array(energy), list(notes))
+
+
+def make_group(
+    which: np.ndarray,
+    template: Numbers,
+    values: ManyNumbers,
+    energy: Floats,
+    notes: list[list[str]],
+) -> VariantGroup:
+    """Runs of one structure, given all their numbers."""
+    plan = make_plan(template, constants_of(values))
+    return VariantGroup(which, plan, values.rows(plan.rows), energy, notes)
+
+
+def _trace_groups(
+    ensemble: Variants, settings: RunSettings, points: tuple[str, ...]
+) -> Generator[VariantGroup, None, list[int]]:
+    """Variants by their numbers alone, one group a structure; those that are left are run one by one.
+
+    Returns those that are to be built each: all, where none can be traced.
+    """
+    left, found = np.arange(len(ensemble)), {}  # type: Any, dict[bytes, list[Traces]]
+    held: list[int] = []
+    untraced = 0
+    while len(left) and (len(held) < TAPES or plain_sum(held[-TAPES:]) >= WORTH * TAPES):
+        # those that cannot be often stand beside each other
+        at = int(len(held) * GOLDEN % 1.0 * len(left))
+        held.append(0)
+        try:
+            base = {path: values[left[at]] for path, values in ensemble.vary.items()}
+            traced = Traced(ensemble, settings, points, base)
+            traces = traced.find({path: values[left] for path, values in ensemble.vary.items()})
+        except NotTogetherError as error:
+            # its own run reports why
+            untraced += isinstance(error, NotTracedError)
+            left = np.delete(left, at)
+            continue
+        held[-1] = len(traces.which)
+        which, left = left[traces.which], np.delete(left, traces.which)
+        found.setdefault(traced.structure, []).append(traces._replace(which=which))
+    for parts in found.values():
+        # what a model's builder decides is often no other structure for its code
+        if plain_sum(len(part.which) for part in parts) >= FEWEST_RUNS:
+            yield make_group(
+                np.concatenate([part.which for part in parts]),
+                parts[0].template,
+                ManyNumbers.join([part.values for part in parts]),
+                np.concatenate([part.energy for part in parts]),
+                [part.notes for part in parts for _ in part.which],
+            )
+    return [] if found or not untraced else list(range(len(ensemble)))
+
+
+class Traces(NamedTuple):
+    """Variants that follow from one tape: which, one of them, all their numbers, units of energy [J], notes of
+    each.
+    """
+
+    which: np.ndarray
+    template: Numbers
+    values: ManyNumbers
+    energy: Floats
+    notes: list[str]
+
+
+class NotTogetherError(Exception):
+    """Variants that cannot be built of one tape: this one cannot be simulated, or has no code of its own."""
+
+
+class NotTracedError(NotTogetherError):
+    """Something is decided by numbers that a tape does not see, as a spline through a table."""
+
+
+class Traced:
+    """Models of variants by their numbers alone: one of them is built, and others follow from its structure.
+
+    base: a value a path, of the one that is built. What the numbers of another decide otherwise, checks included,
+    is found; such a variant is none of the group.
+    """
+
+    def __init__(
+        self,
+        variants: Variants,
+        settings: RunSettings,
+        points: tuple[str, ...],
+        base: dict[str, Floats],
+    ) -> None:
+        try:
+            mechanism = variants.with_values(base)
+            self.ready = prepare(mechanism, settings, _check(mechanism, settings))
+            for name in points:
+                self.ready.model.origin(name)
+        except (MechanismError, ValueError) as error:
+            raise NotTogetherError from error
+        if mechanism.assemble or not _has_code(self.ready.model):
+            raise NotTogetherError
+        self.variants, self.paths = variants, list(base)
+        try:
+            self.numbers = VariantNumbers(variants, self.ready.mechanism, base)
+            self.replay = traced_structure(self.ready.model).replay
+        except UntracedError as error:
+            raise NotTracedError from error
+        assert self.replay is not None
+        self.start = self.replay.count
+        # where in the block each number of the model is
+        self.places = self.ready.model.structure.make(mechanism, np.arange(self.start))
+        self.points, self.mechanism = points, mechanism
+        self._set_base(base)
+
+    def _set_base(self, base: dict[str, Floats]) -> None:
+        """Structure and numbers of the variant that was built; it has to be the same by both ways."""
+        values, good = self._follow({path: x[None] for path, x in base.items()})
+        model = self.ready.model
+        velocity, fits, self.open = self._start_velocities(values)
+        if not (good[0] and fits[0]):
+            raise NotTogetherError
+        built = _floats(model.form) + _floats(model.loads.drives)
+        places = _floats(self.places.form) + _floats(self.places.loads.drives)
+        for x, at in zip(built, places, strict=True):
+            if x.shape != at.shape or not _agree(x, values.first[at.astype(int)]):
+                raise NotTogetherError
+        # which linkages a misfit locks is decided by places and axes: those that move without one more equation
+        # than others have to keep them
+        held = model.equations >= model.coordinates and not self.mechanism.drives
+        form = self.places.form
+        self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
+        self.geometry = values.first[self.kept]
+        at = len(values.first) + np.arange(model.coordinates, dtype=float)
+        self.rows = flatten(_numbers_of(self.places, at, self.points)).astype(int)
+        self.template = _numbers_of(model, velocity[0], self.points)
+        self.structure = structure_of(self.template)
+        loads = self.template.loads
+        self.damped = loads is not None and is_damped(loads)
+
+    def _follow(self, values: dict[str, Floats]) -> tuple[ManyNumbers, Flags]:
+        """Numbers of models and start velocities of variants, and which of them follow."""
+        assert self.replay is not None
+        try:
+            inputs, velocities = self.numbers.of(values)
+        except UntracedError as error:
+            raise NotTracedError from error
+        n = len(values[self.paths[0]])
+        found, good = self.replay.many(inputs, n)
+        return _stack(found, ManyNumbers.of(velocities, n)), good
+
+    def find(self, values: dict[str, Floats]) -> Traces:
+        """Those of the variants with these values, an array a path, that follow from the tape."""
+        found, good = self._follow(values)
+        good &= (found.take(self.kept) == self.geometry[:, None]).all(axis=0)
+        for x in values.values():
+            # no file holds larger ones
+            good &= (np.abs(x.reshape(len(x), -1)) <= LARGEST).all(axis=1)
+        alike = np.flatnonzero(good)
+        found = found.select(alike)
+        velocity, fits, open_start = self._start_velocities(found)
+        good = fits & (open_start == self.open) & (self._is_damped(found) == self.damped)
+        which = np.flatnonzero(good)
+        start = ManyNumbers.of([x if len(x) != 1 else x[0] for x in velocity.T], found.variants)
+        numbers = _stack(found, start).rows(self.rows).select(which)
+        units = int(self.places.units.length)
+        length, mass = found.take(np.array([units, units + 1]))
+        energy = np.broadcast_to(mass * (length * length), found.variants)[which]
+        return Traces(alike[which], self.template, numbers, energy, self.ready.notes)
+
+    def group(self, values: dict[str, Floats]) -> VariantGroup:
+        """The same as a group of its own."""
+        which, template, numbers, energy, notes = self.find(values)
+        return make_group(which, template, numbers, energy, [notes] * len(which))
+
+    def _is_damped(self, found: ManyNumbers) -> Flags:
+        """Which of them have dampers."""
+        rows = list_damping(self.places.loads).astype(int)
+        return np.asarray(np.any(found.take(rows) != 0.0, axis=0))
+
+    def _start_velocities(self, found: ManyNumbers) -> tuple[Floats, Flags, Flags]:
+        """Start velocities (n, nq), whether the joints allow them, and whether they leave something open.
+
+        One row stands for all variants where these have the same.
+        """
+        m, model, n = self.mechanism, self.places, found.variants
+        rates = found.take(model.drive_rates.astype(int)).T
+        if not (m.velocities or m.angular_velocities or rates.any()):
+            return np.zeros((1, model.coordinates)), np.ones(n, bool), np.zeros(n, bool)
+        wanted = [*self._given_velocities(found), *self._given_spins(found)]
+        solved = solve_start_velocities(
+            partial(self._masses, found), self._jacobians(found), rates, wanted
+        )
+        fits, is_open = solved.fits & solved.drives_fit, solved.is_open
+        return solved.velocity, np.broadcast_to(fits, n), np.broadcast_to(is_open, n)
+
+    def _given_velocities(self, found: ManyNumbers) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Rows, sides and sizes of given velocities of points."""
+        length = found.take(np.array([int(self.places.units.length)]))[0]
+        at = self.start
+        for name, v in self.mechanism.velocities:
+            rows = _dense(self.places.rows_of(name), found) / length[:, None, None]
+            side = (found.take(np.arange(at, at + v.size)) / length).T
+            yield rows, side, np.linalg.norm(side, axis=1)
+            at += v.size
+
+    def _given_spins(self, found: ManyNumbers) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """The same of given angular velocities of bodies."""
+        at = self.start + plain_sum(v.size for _, v in self.mechanism.velocities)
+        for name, rate in self.mechanism.angular_velocities:
+            rows, starts = self.places.spun[name]
+            given = found.take(np.arange(at, at + rate.size)).T
+            spin = np.zeros((len(given), 3))
+            spin[:, 3 - rate.size :] = given
+            own = np.moveaxis(found.take(starts.astype(int)), -1, 0)
+            side = np.cross(spin[:, None], own)
+            size = np.linalg.norm(spin, axis=1) * np.linalg.norm(own, axis=(1, 2))
+            yield _dense(rows, found), side.reshape(len(side), starts.size), size
+            at += rate.size
+
+    def _masses(self, found: ManyNumbers) -> Floats:
+        """M of all."""
+        f = self.places.form
+        values = found.take(f.M_val.astype(int))
+        M = np.zeros((values.shape[1], len(f.Q), len(f.Q)))
+        M[:, np.repeat(np.arange(len(f.Q)), np.diff(f.M_start)), f.M_col] = values.T
+        return M
+
+    def _jacobians(self, found: ManyNumbers) -> Floats:
+        """J at the start of all."""
+        f = self.places.form
+        factors, ends = found.take(f.C_val.astype(int)), found.take(f.e0.astype(int))
+        parts = factors * ends[f.C_form]
+        J = np.zeros((parts.shape[1], len(f.phi0), len(f.Q)))
+        if len(f.J_eq):
+            counts = np.diff(f.C_start)
+            # one after the other, as `Model.start_jacobian` adds them
+            for k in range(int(counts.max())):
+                more = counts > k
+                J[:, f.J_eq[more], f.J_col[more]] += parts[f.C_start[:-1][more] + k].T
+        return J
+
+
+def _floats(arrays: Any) -> list[Floats]:
+    return [x for x in arrays if x.dtype == float]
+
+
+def _agree(x: Floats, other: Floats) -> bool:
+    return bool(np.abs(x - other).max(initial=0.0) <= AGREE * np.abs(x).max(initial=0.0))
+
+
+def _stack(first: ManyNumbers, second: ManyNumbers) -> ManyNumbers:
+    """Rows of the same variants, one after the other."""
+    varied = [x for x in (first.varied, second.varied) if len(x)]
+    return ManyNumbers(
+        np.concatenate([first.first, second.first]),
+        np.concatenate([first.which, len(first.first) + second.which]),
+        np.concatenate(varied) if len(varied) > 1 else (varied or [first.varied])[0],
+    )
+
+
+def _dense(rows: Rows, found: ManyNumbers) -> Floats:
+    """Rows of all variants, (n, rows, nq), or one that all share."""
+    values = found.take(rows.val.astype(int))
+    out = np.zeros((values.shape[1], len(rows.start) - 1, rows.columns))
+    out[:, np.repeat(np.arange(out.shape[1]), np.diff(rows.start)), rows.col] = values.T
+    return out
+
+
+# results
+
+
+class Columns:
+    """One state per run, (runs, points, 2, dimension); those of a group that is all runs are taken as they are."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self._values: Floats | None = None
+
+    def put(self, which: np.ndarray, rows: Floats, good: Flags) -> None:
+        """Columns of a group, (columns, runs), of which some are good: those of the runs `which`."""
+        if np.array_equal(which, np.arange(self.shape[0])):
+            self._values = rows.T.reshape(self.shape)
+        else:
+            self.all()[which] = rows[:, good].T.reshape(len(which), *self.shape[1:])
+
+    def all(self) -> Floats:
+        """All of them; not a number where a run has none."""
+        if self._values is None:
+            self._values = np.full(self.shape, np.nan)
+        return self._values
+
+
+class EnsembleTable:
+    """Rows of all runs, filled by groups and then one by one."""
+
+    def __init__(
+        self,
+        count: int,
+        dimension: int,
+        settings: RunSettings,
+        points: tuple[str, ...],
+        keep: bool,
+        crossings: bool = False,
+    ) -> None:
+        self.settings, self.points, self.dimension = settings, points, dimension
+        n, outputs = count, len(settings.outputs)
+        shape = n, len(points), 2, self.dimension
+        self.status = np.full(n, "", dtype=object)
+        self.message = np.full(n, "", dtype=object)
+        # rows without notes share one empty list
+        self.notes: list[list[str]] = [[]] * n
+        self.values = np.full((n, outputs, *shape[1:]), np.nan) if keep else None
+        self.balance = np.full((n, outputs), np.nan) if keep else None
+        self.final, self.least, self.largest = (Columns(shape) for _ in range(3))
+        self.drift = np.full(n, np.nan)
+        self.counters = Counters({name: np.zeros(n, np.int64) for name in COUNTERS})
+        self.fallback = np.zeros(n, bool)
+        self.crossings = [np.zeros(0)] * n if crossings else None
+
+    def refuse(self, i: int, why: str) -> None:
+        """A run that cannot be."""
+        self.status[i], self.message[i] = REFUSED, why
+
+    def take(self, group: VariantGroup, found: EnsembleValues) -> None:
+        """The runs of a group that are certain; the others are left."""
+        good = found.reason == DONE
+        which = group.which[good]
+        if not len(which):
+            return
+        self.status[which] = str(Status.DONE)
+        message, setting = done(self.settings.duration).message, self.settings.setting
+        floor = describe_floor(setting)
+        relaxed = found.counters[RELAXED].tolist()
+        moved, lost = found.summary[MOST_MOVED].tolist(), found.summary[LOST].tolist()
+        self.message[which] = message
+        if floor or any(group.notes) or any(relaxed):
+            for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
+                count = int(relaxed[at])
+                more = describe_relaxed_steps(count, moved[at], lost[at]) if count else []
+                self.notes[i] = [*group.notes[at], *floor, *more]
+        if self.values is not None and self.balance is not None:
+            start, unit = found.summary[START_ENERGY, good, None], group.energy[good, None]
+            rows = np.flatnonzero(good)
+            flat = self.values.reshape(*self.balance.shape, group.plan.columns)
+            # some at a time: a second copy of all would not be in memory
+            for part in np.array_split(np.arange(len(rows)), -(-len(rows) // AT_ONCE)):
+                block = found.values[rows[part]]
+                flat[which[part]] = block[:, :, :-1]
+                self.balance[which[part]] = (block[:, :, -1] - start[part]) * unit[part]
+        self.least.put(which, found.least, good)
+        self.largest.put(which, found.largest, good)
+        self.final.put(which, found.final, good)
+        self.drift[which] = found.summary[DRIFT, good] * group.energy[good]
+        for n, name in enumerate(COUNTERS):
+            self.counters[name][which] = found.counters[n, good].astype(np.int64)
+
+    def finish(self, mechanisms: list[Mechanism] | Variants) -> None:
+        """Run what is left, one after the other."""
+        # the state at the end is told, whatever the outputs are
+        settings, count = self.settings, len(self.settings.outputs)
+        if settings.outputs[-1] < settings.duration:
+            settings = replace(settings, outputs=np.append(settings.outputs, settings.duration))
+        for i in np.flatnonzero(self.status == "").tolist():
+            self.fallback[i] = True
+            try:
+                mechanism = _one_of(mechanisms, i)
+                known = _check(mechanism, settings)
+                for name in self.points:
+                    pick(readable_points(mechanism), name, "joint, point or body")
+                self._fill(
+                    i, solve(mechanism, settings, settings.duration / 1000, 0.0, known), count
+                )
+            except (MechanismError, ValueError) as error:
+                self.refuse(i, str(error))
+
+    def _fill(self, i: int, result: Result, count: int) -> None:
+        """The row of a run; count: of the outputs that were asked for."""
+        self.status[i], self.message[i] = result.status, result.message
+        self.notes[i] = list(result.outcome.notes)
+        if self.crossings is not None:
+            self.crossings[i] = np.array([c.time for c in result.crossings])
+        for name in COUNTERS:
+            self.counters[name][i] = result.counters[name]
+        columns = np.zeros((len(result.times), len(self.points), 2, self.dimension))
+        for k, name in enumerate(self.points):
+            columns[:, k, 0], columns[:, k, 1] = result.position(name), result.velocity(name)
+        n = min(len(columns), count)
+        balance = result.energy_balance[:n]
+        self.drift[i] = np.abs(balance).max(initial=0.0)
+        if self.values is not None and self.balance is not None:
+            self.values[i, :n], self.balance[i, :n] = columns[:n], balance
+        if n:
+            self.least.all()[i] = columns[:n].min(axis=0)
+            self.largest.all()[i] = columns[:n].max(axis=0)
+        if len(columns):
+            self.final.all()[i] = columns[-1]
+
+    def runs(self) -> EnsembleResult:
+        """All of it."""
+        return EnsembleResult(
+            self.settings.outputs, self.points, self.dimension, self.status, self.message.tolist(), self.notes,
+            self.values, self.balance, self.final.all(), self.least.all(), self.largest.all(), self.drift,
+            self.counters, self.fallback, self.crossings,
+        )  # fmt: skip
+
+
+def _check(mechanism: Mechanism, settings: RunSettings) -> Lookup:
+    """As `simulate` checks it; returns what is known of it."""
+    known = check_for_run(mechanism, mechanism.assemble)
+    check_drive_times(mechanism, settings.duration)
+    return known
+
+
+def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:
+    return mechanisms.mechanism(i) if isinstance(mechanisms, Variants) else mechanisms[i]
+
+
+def _check_point(mechanisms: list[Mechanism] | Variants, name: str) -> None:
+    """Refuse a name that none of the mechanisms has."""
+    bases = [mechanisms.base] if isinstance(mechanisms, Variants) else mechanisms
+    if not any(name in readable_points(base) for base in bases):
+        pick(readable_points(bases[0]), name, "joint, point or body")
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1

@@ -1,0 +1,318 @@
+"""Loads that change with the motion, and drives: the sums over all kinds of elements.
+
+They act on linear forms of their own, f = F q + f0, so that a mechanism without them pays nothing:
+
+    Q_total = Q + F^T w(t, f, f')
+
+and w is a sum of short formulas, one a kind: see elements/. The force of Taylor coefficient k needs
+positions and rates up to k, so the forms up to k + 1: they are known when q_{k+2} is computed, and the order
+of the series is kept.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from .compiler import entry, kernel, noinline
+from .elements import drive, spring, torsion, turning, user
+from .elements.drive import Drives
+from .elements.spring import Springs
+from .elements.torsion import Torsions
+from .elements.turning import Turning
+from .elements.user import User
+from .forms import is_one_held_part
+from .layout import NONE, Form, pack
+from .solve import solve_refined
+
+# entries that are not listed yet
+NO_PLACES = np.zeros(0, np.int64)
+
+
+class Loads(NamedTuple):
+    """Loads that change with the motion and drives, in the model's units; scratch memory of a run."""
+
+    # linear forms, rows of F compressed
+    F_start: Ints
+    F_col: Ints
+    F_val: Floats
+    f0: Floats
+    # what acts on them
+    springs: Springs
+    torsions: Torsions
+    turning: Turning
+    user: User
+    # equations with a motion for their right side
+    drives: Drives
+    # entries of dw/df and dw/df': row and column
+    G_row: Ints = NO_PLACES
+    G_col: Ints = NO_PLACES
+    # forms, their rates, what acts on them; angles of torsions as last seen
+    f: Floats = NONE
+    df: Floats = NONE
+    fw: Floats = NONE
+    theta: Floats = NONE
+    # series coefficients: load forms, a row a form; work of loads and drives
+    fc: Floats = NONE
+    work: Floats = NONE
+
+
+def list_entries(loads: Loads) -> Loads:
+    """The loads with the places of dw/df, in the order in which `eval_load_derivatives` writes them."""
+    entries = [
+        *spring.list_entries(loads.springs),
+        *torsion.list_entries(loads.torsions),
+        *turning.list_entries(loads.turning),
+        *user.list_entries(loads.user),
+    ]
+    rows, columns = np.array(entries, dtype=np.int64).reshape(-1, 2).T.copy()
+    return loads._replace(G_row=rows, G_col=columns)
+
+
+def list_damping(loads: Loads) -> Floats:
+    """What all dampers have."""
+    springs, torsions = loads.springs.numbers, loads.torsions.numbers
+    return np.concatenate([springs[:, spring.DAMPING], torsions[:, torsion.DAMPING]])
+
+
+def is_damped(loads: Loads) -> bool:
+    """Whether there are dampers."""
+    return bool(np.any(list_damping(loads)))
+
+
+def keeps_energy(form: Form, loads: Loads | None) -> bool:
+    """Whether the energy is an invariant by which all velocities may be scaled.
+
+    Nothing acts but constant forces: the strain of stiff springs is rounding beside slow motions. And all
+    coordinates belong to one part that cannot be shifted: what one part lost would be taken from another, and the
+    momentum of a part that nothing ties to the ground, which is exact, would be lost.
+    """
+    if loads is not None and (len(loads.f0) or len(loads.drives.equations)):
+        return False
+    room = max(len(form.Q) + 1, len(form.phi0))
+    return bool(is_one_held_part(form, np.zeros((3, room), np.int64)))
+
+
+def make_loads(loads: Loads, order: int) -> Loads | None:
+    """The loads with scratch memory for series up to the given order; None if there are none."""
+    forms = len(loads.f0)
+    if not forms and not len(loads.drives.equations):
+        return None
+    rows, z = order + 1, np.zeros
+    return pack(loads._replace(
+        springs=spring.make_series(loads.springs, rows),
+        torsions=torsion.make_series(loads.torsions, rows),
+        drives=drive.make_series(loads.drives, rows),
+        user=user.make_scratch(loads.user, forms),
+        f=z(forms), df=z(forms), fw=z(forms), theta=z(len(loads.torsions.first)),
+        fc=z((forms, rows)), work=z(2 * rows),
+    ))  # fmt: skip
+
+
+@kernel
+def eval_load_forms(loads, q):
+    """loads.f = F q + f0."""
+    for i in range(len(loads.f0)):
+        s = loads.f0[i]
+        for k in range(loads.F_start[i], loads.F_start[i + 1]):
+            s += loads.F_val[k] * q[loads.F_col[k]]
+        loads.f[i] = s
+
+
+@kernel
+def eval_load_form_rates(loads, v):
+    """loads.df = F v."""
+    for i in range(len(loads.f0)):
+        s = 0.0
+        for k in range(loads.F_start[i], loads.F_start[i + 1]):
+            s += loads.F_val[k] * v[loads.F_col[k]]
+        loads.df[i] = s
+
+
+@kernel
+def add_load_forces(loads, Q):
+    """Q += F^T w."""
+    for i in range(len(loads.f0)):
+        for k in range(loads.F_start[i], loads.F_start[i + 1]):
+            Q[loads.F_col[k]] += loads.fw[i] * loads.F_val[k]
+
+
+@kernel
+def eval_load_weights(loads, t):
+    """loads.fw = w(t, f, f'); loads.theta: angles of the torsions as last seen, updated."""
+    f, df, w = loads.f, loads.df, loads.fw
+    for i in range(len(w)):
+        w[i] = 0.0
+    spring.add_weights(loads.springs, f, df, w)
+    torsion.add_weights(loads.torsions, f, df, loads.theta, w)
+    turning.add_weights(loads.turning, f, w)
+    user.add_weights(loads.user, t, f, df, w)
+
+
+@noinline
+def eval_loads(form, loads, t, q, v, Q):
+    """Q_total = Q + F^T w at a time and state; loads.f, loads.df, loads.fw: forms, their rates, w.
+
+    loads.theta: angles of the torsions as last seen; an angle may change by half a turn from call to call.
+    """
+    for i in range(len(Q)):
+        Q[i] = form.Q[i]
+    if loads is not None:
+        eval_load_forms(loads, q)
+        eval_load_form_rates(loads, v)
+        eval_load_weights(loads, t)
+        add_load_forces(loads, Q)
+
+
+@noinline
+def eval_load_derivatives(loads, t, q, v, A, B):
+    """The entries of dw/df and dw/df' at a time and state, so that
+
+    dQ/dq = F^T (dw/df) F,      dQ/dv = F^T (dw/df') F.
+
+    A[n], B[n]: derivative of w[G_row[n]] by f[G_col[n]] and by f'[G_col[n]]; entries of the same place
+    add up. Exact, except for user forces: central differences.
+    """
+    if loads is None:
+        return
+    f = loads.f
+    df = loads.df
+    eval_load_forms(loads, q)
+    eval_load_form_rates(loads, v)
+    at = spring.add_derivatives(loads.springs, f, df, 0, A, B)
+    at = torsion.add_derivatives(loads.torsions, f, df, loads.theta, at, A, B)
+    at = turning.add_derivatives(loads.turning, at, A, B)
+    user.add_derivatives(loads.user, t, f, df, loads.fw, at, A, B)
+
+
+@kernel
+def eval_load_energy(loads, theta):
+    """Potential energy of springs and torsions, from loads.f and the angles."""
+    energy = spring.add_energy(loads.springs, loads.f, 0.0)
+    return torsion.add_energy(loads.torsions, theta, energy)
+
+
+@kernel
+def eval_load_power(loads):
+    """Power of what has no potential: dampers, torques, forces that turn, user forces."""
+    f, df = loads.f, loads.df
+    power = spring.add_power(loads.springs, f, df, 0.0)
+    power = torsion.add_power(loads.torsions, f, df, power)
+    power = turning.add_power(loads.turning, f, df, power)
+    return user.add_power(loads.user, df, loads.fw, power)
+
+
+@kernel
+def weigh_forces(form, ws, loads):
+    """w . F K^-1 F^T w of the forces loads.fw on forms, with the factor at hand."""
+    for i in range(len(ws.b)):
+        ws.b[i] = 0.0
+    for f in range(len(loads.f0)):
+        for n in range(loads.F_start[f], loads.F_start[f + 1]):
+            ws.b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * loads.fw[f]
+    solve_refined(form, ws.J, ws.L, ws.b, 0, ws.r, ws.x)
+    s = 0.0
+    for i in range(len(form.Q)):
+        s += ws.b[form.pos_q[i]] * ws.x[form.pos_q[i]]
+    return s
+
+
+@kernel
+def eval_decay(form, ws, loads):
+    """The sum of the rates at which dampers let velocities decay; loads.f: forms at the landing."""
+    rate = 0.0
+    for n in range(len(loads.springs.first)):
+        for i in range(len(loads.fw)):
+            loads.fw[i] = 0.0
+        spring.add_direction(loads.springs, n, loads.f, loads.fw)
+        rate += loads.springs.numbers[n, spring.DAMPING] * weigh_forces(form, ws, loads)
+    for n in range(len(loads.torsions.first)):
+        for i in range(len(loads.fw)):
+            loads.fw[i] = 0.0
+        torsion.add_moment(loads.torsions, n, 1.0, loads.f, loads.fw)
+        rate += loads.torsions.numbers[n, torsion.DAMPING] * weigh_forces(form, ws, loads)
+    return rate
+
+
+@kernel
+def start_loads(loads, q, v):
+    """The first two coefficients of the load forms."""
+    eval_load_forms(loads, q)
+    for i in range(len(loads.f)):
+        loads.fc[i, 0] = loads.f[i]
+    keep_load_forms(loads, 1, v)
+
+
+@kernel
+def keep_load_forms(loads, m, row):
+    """Coefficient m of the load forms, from that of q."""
+    eval_load_form_rates(loads, row)
+    for i in range(len(loads.df)):
+        loads.fc[i, m] = loads.df[i]
+
+
+@noinline
+def load_coefficient(loads, k):
+    """loads.fw: coefficient k of w, from the forms up to k + 1."""
+    w = loads.fw
+    for i in range(len(w)):
+        w[i] = 0.0
+    spring.add_coefficient(loads.springs, loads.fc, k, w)
+    torsion.add_coefficient(loads.torsions, loads.fc, loads.theta, k, w)
+    turning.add_coefficient(loads.turning, loads.fc, k, w)
+
+
+@kernel
+def add_load_coefficient(form, loads, k, scale, b):
+    """b += scale F^T w_k, in the factor's order."""
+    load_coefficient(loads, k)
+    for f in range(len(loads.f0)):
+        x = scale * loads.fw[f]
+        for n in range(loads.F_start[f], loads.F_start[f + 1]):
+            b[form.pos_q[loads.F_col[n]]] += loads.F_val[n] * x
+
+
+@kernel
+def land_loads(loads, order, h, q):
+    """Energy of the springs at the end of a step, with loads.theta, the angles there."""
+    eval_load_forms(loads, q)
+    torsion.land_angles(loads.torsions, loads.f, order, h, loads.theta)
+    return eval_load_energy(loads, loads.theta)
+
+
+@noinline
+def work_coefficients(loads, lam, known):
+    """loads.work: coefficients of the work of loads without potential and of drives since t.
+
+    Work is quadratic in the motion and its series converges more slowly than that of the motion: so
+    it is the integral of the product of polynomials, with all their powers up to 2 known. Returns the highest
+    power up to which all are within the range of numbers.
+    """
+    work = loads.work
+    for k in range(len(work)):
+        work[k] = 0.0
+    if len(loads.f0):
+        # the forms are known one further than what acts on them
+        for k in range(known - 1, known):
+            load_coefficient(loads, k)
+    spring.add_work(loads.springs, known, work)
+    torsion.add_work(loads.torsions, known, work)
+    turning.add_work(loads.turning, loads.fc, known, work)
+    drive.add_work(loads.drives, lam, known, work)
+    # in steps of a microsecond and less the highest powers, 1/s^60, are beyond the range of numbers; terms beyond
+    # the order of the step are the square of the tolerance
+    finite = len(work)
+    for k in range(len(work) - 1, -1, -1):
+        if not np.isfinite(work[k]):
+            work[k] = 0.0
+            finite = k
+    return finite - 1
+
+
+@entry
+def eval_static_loads(form, loads, t, q, v, Q, A, B):
+    """Q_total at a state, and the entries of dw/df and dw/df' (see `eval_load_derivatives`)."""
+    eval_loads(form, loads, t, q, v, Q)
+    eval_load_derivatives(loads, t, q, v, A, B)

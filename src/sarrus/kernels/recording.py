@@ -1,0 +1,406 @@
+"""The one recorder: states from the polynomials of steps, and what follows from the states.
+
+angles    those of the torsions, counted on beyond a turn
+work      of loads without potential and of drives: a series of the step, or the integral of the power
+a         the method's own; or M a + J^T lam = Q, J a = phi0'' - J' v
+energies  1/2 v^T M v;      -Q^T q and that of springs and torsions
+norms     of Phi, Phi', Phi''
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..thresholds import (
+    PERMANENT_PIVOT,
+    ROUND_OFF,
+    SINGULAR_LANDING,
+    WEAK_PIVOT,
+)
+from .applied_forces import Loads, eval_load_energy, eval_load_forms, eval_load_power, eval_loads
+from .compiler import COMPILES, cold, entry, kernel, noinline
+from .elements.drive import (
+    drive_constraints,
+    eval_drive_forces,
+    eval_drive_power,
+    eval_drives,
+    subtract_drives,
+)
+from .elements.torsion import follow_angle
+from .forms import (
+    add_constraint_rates,
+    eval_constraint_rates,
+    eval_constraints,
+    eval_curvature,
+    eval_energy,
+    eval_form_rates,
+    eval_forms,
+    eval_jacobian,
+    norm,
+)
+from .layout import Form, make_room
+from .polynomials import eval_piece, eval_polynomial_rate, eval_series
+from .simd import WIDTH, any_lane, choose, in_lanes
+from .solve import (
+    factorise,
+    project_state,
+    project_velocity,
+    relative_pivot,
+    solve_gaps,
+)
+from .stepping import accelerate
+
+# what is known of the acceleration at an output: nothing yet, the method's own, or that of the polynomial
+# beside a singular position
+UNKNOWN, OWN, BESIDE = 0, 1, 2
+
+
+class Sampling(NamedTuple):
+    """How the polynomials of a method are sampled.
+
+    projects: outputs are taken back onto the constraints; own: the polynomials have the method's own
+    accelerations; same: outputs this close to the start of a step, in steps, are that start. Of projections:
+    damping and corrections as in `project_state`; one that moves by more than `limit`, or at a pivot smaller
+    than `near` of what is usual, would divide rounding by a vanishing pivot: there the polynomial is recorded
+    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1. same_factor: where the position moves by no
+    more, the factor of before serves for the velocity.
+    """
+
+    projects: bool
+    own: bool
+    same: float
+    damping: float
+    corrections: int
+    limit: float
+    near: float
+    nodes: Floats
+    weights: Floats
+    same_factor: float = 0.0
+
+
+class LaneWorkspace(NamedTuple):
+    """Memory in which outputs are projected side by side: as a `Workspace`, with the lanes for a last axis.
+
+    s: times since the start of the step; moved: how far lanes were moved, and whether that was enough.
+    """
+
+    e: Floats
+    de: Floats
+    phi: Floats
+    J: Floats
+    L: Floats
+    b: Floats
+    r: Floats
+    x: Floats
+    q: Floats
+    v: Floats
+    s: Floats
+    moved: Floats
+
+
+def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> LaneWorkspace | None:
+    """Memory of lanes; None where outputs have to be projected one by one: damped, or with drives."""
+    driven = loads is not None and len(loads.drives.equations) > 0
+    if not COMPILES or not sampling.projects or sampling.damping or driven:
+        return None
+    if np.isfinite(sampling.limit) or sampling.own:
+        return None
+    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
+    n = nq + nc
+    sizes = nf, nf, nc, len(form.J_eq), n + len(form.L_row), n, n, n, nq, nq, 1, 2
+    return LaneWorkspace(*make_room(*((size, WIDTH) for size in sizes)))
+
+
+class Outputs(NamedTuple):
+    """States at some times, one row a time; kept: what is known of a (see above)."""
+
+    times: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    kept: Ints
+    angles: Floats
+    work: Floats
+
+
+@kernel
+def settle_angles(loads, q):
+    """loads.theta: angles of the torsions at q, next to what they were; loads.f: forms there."""
+    eval_load_forms(loads, q)
+    for n in range(len(loads.torsions.first)):
+        follow_angle(loads.torsions, n, loads.f, loads.theta)
+
+
+@kernel
+def start_angles(loads, angles):
+    """Let loads.theta be some angles."""
+    for i in range(len(angles)):
+        loads.theta[i] = angles[i]
+
+
+@noinline
+def eval_power(form, ws, loads, t, q, v):
+    """Power of loads without potential and of drives at a state."""
+    eval_loads(form, loads, t, q, v, ws.Q)
+    power = eval_load_power(loads)
+    if loads is not None and len(loads.drives.equations):
+        accelerate(form, ws, loads, t, 0.0, 0.0, -1, q, v, ws.dq, ws.lam[0])
+        power += eval_drive_power(loads, ws.lam[0])
+    return power
+
+
+@noinline
+def integrate_power(form, ws, loads, sampling, pieces, n, part):
+    """Work over the first part [s] of a step; loads.theta follows the motion."""
+    work = 0.0
+    for m in range(len(sampling.nodes)):
+        s = 0.5 * part * (1.0 + sampling.nodes[m])
+        eval_piece(pieces.coefficients[n], pieces.orders[n], s, ws.q, ws.v)
+        power = eval_power(form, ws, loads, pieces.starts[n] + s, ws.q, ws.v)
+        work += 0.5 * part * sampling.weights[m] * power
+    return work
+
+
+@entry
+def fill_sides(form, ws, loads, sampling, pieces, carried):
+    """Angles and work at the start of each step, by walking through all of them.
+
+    carried: both at the first start, updated to the last. Outputs: pieces.angle_and_work_series, one term each.
+    """
+    na = len(carried) - 1
+    start_angles(loads, carried[:na])
+    for n in range(len(pieces.orders)):
+        for i in range(na):
+            pieces.angle_and_work_series[n, i, 0] = loads.theta[i]
+        pieces.angle_and_work_series[n, na, 0] = carried[na]
+        if n + 1 < len(pieces.starts):
+            h = pieces.starts[n + 1] - pieces.starts[n]
+            carried[na] += integrate_power(form, ws, loads, sampling, pieces, n, h)
+            if na:
+                eval_piece(pieces.coefficients[n], pieces.orders[n], h, ws.q, ws.v)
+                settle_angles(loads, ws.q)
+    for i in range(na):
+        carried[i] = loads.theta[i]
+
+
+@kernel
+def eval_sides(form, ws, loads, sampling, pieces, n, s):
+    """Work at s after the start of a step; loads.theta: angles near those there."""
+    na = len(loads.theta)
+    angle_and_work_series = pieces.angle_and_work_series[n]
+    last = angle_and_work_series.shape[1] - 1
+    for i in range(na):
+        loads.theta[i] = eval_series(angle_and_work_series[i], last, s)
+    work = eval_series(angle_and_work_series[na], last, s)
+    if last == 0 and s > 0.0:
+        work += integrate_power(form, ws, loads, sampling, pieces, n, s)
+    return work
+
+
+@kernel
+def find_share(sampling, starts, n, t):
+    """How far a time lies behind the start of a step."""
+    h = starts[n + 1] - starts[n] if n + 1 < len(starts) else 0.0
+    s = t - starts[n]
+    if s <= sampling.same * h or (h == 0.0 and sampling.same > 0.0):
+        s = 0.0
+    return s
+
+
+@kernel
+def sample_state(form, ws, loads, sampling, qc, order, s, t, h):
+    """ws.q, ws.v: the state at t, s after the start of a step of length h; returns what is known of a."""
+    eval_piece(qc, order, s, ws.q, ws.v)
+    kept = OWN if sampling.own else UNKNOWN
+    if sampling.projects:
+        moved, turned, _, pivot_ratio = project_state(
+            form, ws, loads, t, sampling.damping, sampling.corrections, 0.0, sampling.same_factor, ws.q, ws.v
+        )  # fmt: skip
+        # written so that nan is rejected too
+        if pivot_ratio < sampling.near or not max(moved, h * turned) <= sampling.limit:
+            eval_piece(qc, order, s, ws.q, ws.v)
+            kept = BESIDE
+    return kept
+
+
+@cold
+def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
+    """Position and velocity of output k in step n."""
+    qc, order = pieces.coefficients[n], pieces.orders[n]
+    s = find_share(sampling, pieces.starts, n, out.times[k])
+    h = pieces.starts[n + 1] - pieces.starts[n] if n + 1 < len(pieces.starts) else 0.0
+    kept = sample_state(form, ws, loads, sampling, qc, order, s, out.times[k], h)
+    if kept != UNKNOWN:
+        eval_polynomial_rate(qc, order, s, out.a[k])
+    out.kept[k] = kept
+    for i in range(len(ws.q)):
+        out.q[k, i] = ws.q[i]
+        out.v[k, i] = ws.v[i]
+
+
+@noinline
+def project_lanes(form, side, reference_pivots, near, corrections, same):
+    """Positions and velocities back onto the constraints, as `project_state` does it, lane by lane.
+
+    side: memory of lanes. Its last rows tell how far each lane was moved, and its smallest pivot against what is
+    usual; below 0 where it needs more care than this.
+    """
+    ws = in_lanes(side)
+    eval_forms(form, ws.q, ws.e)
+    eval_jacobian(form, ws.e, ws.J)
+    factorise(form, ws.J, ws.L)
+    left = eval_constraints(form, ws.e, ws.phi)
+    active = left > ROUND_OFF
+    moved = 0.0
+    for _ in range(corrections):
+        if not any_lane(active):
+            break
+        solve_gaps(form, ws, 0)
+        largest = 0.0
+        for i in range(len(ws.q)):
+            x = choose(active, ws.x[form.pos_q[i]], 0.0)
+            ws.q[i] += x
+            largest = max(largest, abs(x))
+        eval_forms(form, ws.q, ws.e)
+        now = eval_constraints(form, ws.e, ws.phi)
+        moved += largest
+        better = now < left
+        left = choose(active & better, now, left)
+        active = active & better & (now > ROUND_OFF)
+    if same == 0.0:
+        eval_jacobian(form, ws.e, ws.J)
+        factorise(form, ws.J, ws.L)
+    smallest = 1.0
+    pivot_ratio = 1.0
+    for k in range(len(reference_pivots)):
+        pivot = relative_pivot(form, ws.L, k)
+        if reference_pivots[k] > PERMANENT_PIVOT:
+            smallest = min(smallest, pivot)
+            pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
+    turned = project_velocity(form, ws, None, 1, ws.v)
+    # rows that say whether this was enough: another factor, more refinements, parts that pivots change
+    care = min(pivot_ratio - near, smallest - WEAK_PIVOT)
+    if same > 0.0:
+        care = min(care, same - moved)
+    ws.moved[0] = max(moved, turned)
+    ws.moved[1] = care
+
+
+@kernel
+def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
+    """Position and velocity of some outputs from k on in step n: side by side; alone those that need more care."""
+    wide = in_lanes(side)
+    for lane in range(WIDTH):
+        t = out.times[k + min(lane, count - 1)]
+        side.s[0, lane] = find_share(sampling, pieces.starts, n, t)
+    eval_piece(pieces.coefficients[n], pieces.orders[n], wide.s[0], wide.q, wide.v)
+    near = max(sampling.near, SINGULAR_LANDING)
+    project_lanes(form, side, ws.reference_pivots, near, sampling.corrections, sampling.same_factor)
+    for lane in range(count):
+        # written so that nan is taken care of too
+        if side.moved[1, lane] > 0.0 and side.moved[0, lane] < np.inf:
+            for i in range(len(ws.q)):
+                out.q[k + lane, i] = side.q[i, lane]
+                out.v[k + lane, i] = side.v[i, lane]
+            out.kept[k + lane] = UNKNOWN
+        else:
+            sample_alone(form, ws, None, sampling, pieces, n, k + lane, out)
+
+
+@entry
+def sample(form, ws, loads, side, sampling, pieces, count, out):
+    """States at increasing times from the first `count` pieces.
+
+    A last piece without length holds the end itself. ws.usual: pivots as usual; side: memory of lanes, where
+    outputs may be projected side by side. Outputs: out, all of it; out.a only where out.kept says so.
+    """
+    starts = pieces.starts
+    times = out.times
+    n = 0
+    k = 0
+    while k < len(times):
+        while n < count - 1 and times[k] > starts[n + 1] - sampling.same * (
+            starts[n + 1] - starts[n]
+        ):
+            n += 1
+        if pieces.reference_pivots.shape[0] > 0:
+            for c in range(len(ws.reference_pivots)):
+                ws.reference_pivots[c] = pieces.reference_pivots[n, c]
+        last = k + 1
+        if side is not None:
+            while last < min(len(times), k + WIDTH) and (
+                n == count - 1 or times[last] <= starts[n + 1]
+            ):
+                last += 1
+        if side is not None and last > k + 1:
+            sample_lanes(form, ws, side, sampling, pieces, n, k, last - k, out)
+        else:
+            sample_alone(form, ws, loads, sampling, pieces, n, k, out)
+        if loads is not None:
+            for m in range(k, last):
+                s = find_share(sampling, starts, n, times[m])
+                out.work[m] = eval_sides(form, ws, loads, sampling, pieces, n, s)
+                settle_angles(loads, out.q[m])
+                for i in range(len(loads.theta)):
+                    out.angles[m, i] = loads.theta[i]
+        k = last
+
+
+@entry
+def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
+    """Fill in out.a where it is not known: equations of motion, violations taken back as `accelerate` says."""
+    for k in range(len(out.times)):
+        if out.kept[k] == UNKNOWN:
+            if loads is not None:
+                start_angles(loads, out.angles[k])
+            accelerate(
+                form, ws, loads, out.times[k], damping, stiffness, refinements,
+                out.q[k], out.v[k], out.a[k], ws.lam[0],
+            )  # fmt: skip
+
+
+@entry
+def eval_forces(form, ws, loads, out, forces):
+    """Forces of the drives, not a number beside a singular position."""
+    for k in range(len(out.times)):
+        if out.kept[k] == BESIDE or loads is None:
+            for m in range(forces.shape[1]):
+                forces[k, m] = np.nan
+        else:
+            start_angles(loads, out.angles[k])
+            t, lam = out.times[k], ws.lam[0]
+            accelerate(form, ws, loads, t, 0.0, 0.0, -1, out.q[k], out.v[k], ws.dq, lam)
+            eval_drive_forces(loads, t, lam, forces[k])
+
+
+@entry
+def eval_norms(form, ws, loads, out, norms):
+    """Norms of Phi, Phi', Phi'', one row a time; out.a has to be complete."""
+    for k in range(len(out.times)):
+        eval_drives(loads, out.times[k])
+        eval_forms(form, out.q[k], ws.e)
+        left = eval_constraints(form, ws.e, ws.phi)
+        drive_constraints(form, loads, left, ws.phi)
+        norms[k, 0] = norm(ws.phi)
+        eval_form_rates(form, out.v[k], ws.de)
+        eval_constraint_rates(form, ws.e, ws.de, ws.phi)
+        subtract_drives(loads, 1, ws.phi)
+        norms[k, 1] = norm(ws.phi)
+        eval_curvature(form, ws.de, ws.phi)
+        eval_form_rates(form, out.a[k], ws.de)
+        add_constraint_rates(form, ws.e, ws.de, ws.phi)
+        subtract_drives(loads, 2, ws.phi)
+        norms[k, 2] = norm(ws.phi)
+
+
+@entry
+def eval_energies(form, loads, out, energies):
+    """Kinetic energy, and potential energy with that of springs and torsions: two rows."""
+    for k in range(len(out.times)):
+        kinetic, potential = eval_energy(form, out.q[k], out.v[k])
+        if loads is not None:
+            eval_load_forms(loads, out.q[k])
+            potential += eval_load_energy(loads, out.angles[k])
+        energies[0, k] = kinetic
+        energies[1, k] = potential

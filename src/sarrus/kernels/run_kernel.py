@@ -1,0 +1,309 @@
+"""A whole run as one kernel: steps, outputs, and what is to be reported, for runs that need no Python on the way.
+
+The steps are those of series.py and the outputs those of record.py, so the numbers are those of a single run by
+`simulate`, bit by bit. Whatever `simulate` would decide in Python ends such a run as UNCERTAIN, and `simulate`
+does it again: a landing near a singular configuration, whose branch has to be certified; an energy balance that is
+worth a note; dampers that may be stiff; drives that contradict each other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..thresholds import (
+    CONTRADICTION,
+    CRAWLING_STEPS,
+    DRIFT_AT_REST,
+    DRIFT_NOTED,
+    DRIFT_ROUNDING,
+    SINGULAR_LANDING,
+    SMALLEST_TOLERANCE,
+)
+from .applied_forces import eval_decay, eval_load_energy, eval_load_forms
+from .compiler import entry, exact, kernel
+from .elements.drive import drive_constraints
+from .forms import eval_constraints, eval_energy
+from .polynomials import eval_series
+from .recording import Sampling, sample_state, settle_angles
+from .return_codes import DONE, FULL, UNCERTAIN
+from .series_step import (
+    END_ENERGY,
+    EXCHANGED,
+    FIRST_ENERGY,
+    HELD,
+    LOSS,
+    MOVED,
+    PIVOT_RATIO,
+    RELAXED,
+    RESTORED,
+    STEPS,
+    STRAIN,
+    TIME,
+    StepRules,
+    begin,
+    look_ahead,
+    take_step,
+)
+from .simd import shared
+from .step_control import ASKED_AFTER, LEFT, STIFF
+
+# columns of places and of velocities
+PLACE, RATE = 0, 1
+# places in the summary: how far landings were moved at most, what steps may have lost in sum, the energy put back,
+# the energy at the start as outputs have it, the largest drift from it at the outputs, and of the balance: largest
+# energy exchanged, largest one it is a difference of, strain energy at the start
+(MOST_MOVED, LOST, PUT_BACK, START_ENERGY, DRIFT, MOST_EXCHANGED, MOST_HELD, START_STRAIN) = range(
+    8
+)
+# when dampers were looked at last
+SINCE = 8
+SUMMARY = 9
+# places in the counts: why the run ended, the next output, the number of the run
+REASON, NEXT, ME = 0, 1, 2
+COUNTS = 3
+# a run is left to `simulate` a little before that would write a note, or try another method: the two measure at
+# the same places, but sum in other orders
+ALIKE = 0.9
+
+
+class RunRules(NamedTuple):
+    """What all runs of a group follow: rules of steps and outputs, and where `simulate` has to judge.
+
+    setting: the tolerance that a user gave; damped: whether there are dampers; most_steps: steps at most.
+    """
+
+    steps: StepRules
+    sampling: Sampling
+    setting: float
+    damped: bool
+    most_steps: int
+
+
+class StepSeries(NamedTuple):
+    """Memory of one step: series of the motion, of angles and work, and what is seen at its end (series.py)."""
+
+    qc: Floats
+    angle_and_work_series: Floats
+    seen: Floats
+
+
+class ReadingColumns(NamedTuple):
+    """Columns that are read of a state: rows over coordinates or their rates, compressed, and an offset."""
+
+    level: Ints
+    start: Ints
+    col: Ints
+    val: Floats
+    offset: Floats
+
+
+class RunRecord(NamedTuple):
+    """What is kept of a run: numbers above, counts, least and largest of each column, and those at the end."""
+
+    summary: Floats
+    counts: Ints
+    least: Floats
+    largest: Floats
+    final: Floats
+
+
+class OutputArrays(NamedTuple):
+    """Where outputs go.
+
+    times: of the outputs [s], from 0 to the end of the run; counted: the first that was requested, and the one
+    after the last. stride: column c of output k of a run is at run stride[0] + k stride[1] + c stride[2], k
+    counted from the first one; stride[3]: 0 if they go nowhere.
+    """
+
+    times: Floats
+    counted: Ints
+    values: Floats
+    stride: Ints
+
+
+def make_record(columns: int) -> RunRecord:
+    """Memory for what is kept of a run."""
+    return RunRecord(
+        np.zeros(SUMMARY), np.zeros(COUNTS, np.int64), *(np.zeros(columns) for _ in range(3))
+    )
+
+
+@exact
+def read_column(readings, c, q, v):
+    """A column of a state: products are rounded before they are added, as in sparse matrices."""
+    s = 0.0
+    for n in range(readings.start[c], readings.start[c + 1]):
+        x = q[readings.col[n]] if readings.level[c] == PLACE else v[readings.col[n]]
+        s += readings.val[n] * x
+    return readings.offset[c] + s if readings.level[c] == PLACE else s
+
+
+@kernel
+def eval_balance(form, out, loads, s, angle_and_work_series, restored):
+    """Kinetic and potential energy minus the work and what was put back, s after the start of a step.
+
+    out.q, out.v: the state there.
+    """
+    kinetic, potential = eval_energy(form, out.q, out.v)
+    work = 0.0
+    if loads is not None:
+        na = len(loads.theta)
+        last = angle_and_work_series.shape[1] - 1
+        for i in range(na):
+            loads.theta[i] = eval_series(angle_and_work_series[i], last, s)
+        work = eval_series(angle_and_work_series[na], last, s)
+        settle_angles(loads, out.q)
+        potential += eval_load_energy(loads, loads.theta)
+    return kinetic + potential - work - restored
+
+
+@kernel
+def keep_output(out, readings, record, output, k, energy):
+    """Columns and energy of output k, their extremes, and those at the end."""
+    if k == 0:
+        record.summary[START_ENERGY] = energy
+    wanted = output.counted[0] <= k < output.counted[1]
+    if wanted:
+        drift = abs(energy - record.summary[START_ENERGY])
+        record.summary[DRIFT] = max(record.summary[DRIFT], drift)
+    at = record.counts[ME] * output.stride[0] + (k - output.counted[0]) * output.stride[1]
+    keeps = output.stride[3] > 0
+    for c in range(len(record.least)):
+        x = read_column(readings, c, out.q, out.v)
+        if k == len(output.times) - 1:
+            record.final[c] = x
+        if wanted:
+            record.least[c] = min(record.least[c], x)
+            record.largest[c] = max(record.largest[c], x)
+            if keeps:
+                output.values[at + c * output.stride[2]] = x
+    if wanted and keeps:
+        output.values[at + len(record.least) * output.stride[2]] = energy
+
+
+@kernel
+def sample_outputs(form, out, loads, rules, readings, record, output, ends, t0, order, kept, step):
+    """Outputs in the step just taken from t0 on, all that are left if the run ends with it."""
+    t = kept.balance[TIME]
+    k = record.counts[NEXT]
+    restored = record.summary[PUT_BACK]
+    while k < len(output.times):
+        time = output.times[k]
+        if time > t and not ends:
+            break
+        s = max(time - t0, 0.0)
+        sample_state(form, out, loads, rules.sampling, step.qc, order, s, time, t - t0)
+        energy = eval_balance(form, out, loads, s, step.angle_and_work_series, restored)
+        keep_output(out, readings, record, output, k, energy)
+        k += 1
+    record.counts[NEXT] = k
+
+
+@kernel
+def start_record(form, loads, kept, record):
+    """What is measured from the start on."""
+    if loads is not None:
+        eval_load_forms(loads, kept.state[0])
+        record.summary[START_STRAIN] = eval_load_energy(loads, kept.carried)
+    for c in range(len(record.least)):
+        record.least[c] = np.inf
+        record.largest[c] = -np.inf
+
+
+@kernel
+def is_balanced(ws, setting, kept, record):
+    """Whether nothing is to be reported of the energy balance after a step: see methods/energy_balance.py."""
+    summary, step = record.summary, ws.step
+    exchanged = max(step[EXCHANGED], abs(step[STRAIN] - summary[START_STRAIN]))
+    summary[MOST_EXCHANGED] = max(summary[MOST_EXCHANGED], exchanged)
+    summary[MOST_HELD] = max(summary[MOST_HELD], step[HELD])
+    least = max(setting, SMALLEST_TOLERANCE)
+    noise = max(DRIFT_AT_REST * least, DRIFT_ROUNDING) * summary[MOST_HELD]
+    drift = abs(step[END_ENERGY] - summary[PUT_BACK] - kept.balance[FIRST_ENERGY])
+    # written so that nan is not
+    return drift <= ALIKE * (DRIFT_NOTED * least * summary[MOST_EXCHANGED] + noise)
+
+
+@kernel
+def may_be_stiff(form, ws, loads, rules, kept, record):
+    """Whether dampers may limit the steps, so that another method is worth a trial: see methods/auto.py.
+
+    The sum of the rates of decay is larger than each of them; it is looked at after so many steps each.
+    """
+    t, since = kept.balance[TIME], record.summary[SINCE]
+    if kept.counters[STEPS] % ASKED_AFTER != 0:
+        return False
+    record.summary[SINCE] = t
+    mean = (t - since) / ASKED_AFTER
+    if rules.t_end - t < ALIKE * LEFT * mean:
+        return False
+    return mean * eval_decay(form, ws, loads) >= ALIKE * STIFF
+
+
+@kernel
+def contradicts(form, ws, loads):
+    """Whether drives contradict each other, or joints, at the landing."""
+    left = eval_constraints(form, ws.e, ws.phi)
+    return drive_constraints(form, loads, left, ws.phi) > CONTRADICTION
+
+
+@kernel
+def judge_step(form, ws, loads, rules, kept, seen, record):
+    """Why the run has to be left to `simulate` after a step; FULL if it goes on."""
+    if seen[PIVOT_RATIO] < SINGULAR_LANDING or kept.counters[RELAXED] >= CRAWLING_STEPS:
+        return UNCERTAIN
+    if not is_balanced(ws, rules.setting, kept, record):
+        return UNCERTAIN
+    if loads is not None:
+        if len(loads.drives.equations) > 0 and contradicts(form, ws, loads):
+            return UNCERTAIN
+        if rules.damped and may_be_stiff(form, ws, loads, rules.steps, kept, record):
+            return UNCERTAIN
+    return FULL
+
+
+@entry
+def run(form, ws, out, loads, rules, readings, kept, step, record, output):
+    """From the start to the end; record.counts[ME]: the number of the run.
+
+    out: a workspace for outputs, whose usual pivots are those of ws; step: memory of one step. Outputs: kept,
+    record, output.
+    """
+    begin(form, ws, loads, rules.steps, 0.0, kept)
+    start_record(form, loads, kept, record)
+    reason = FULL
+    ahead = shared(0)
+    while reason == FULL:
+        t0 = kept.balance[TIME]
+        reason, order, known = take_step(
+            form,
+            ws,
+            loads,
+            rules.steps,
+            0,
+            ahead,
+            kept,
+            step.qc,
+            step.angle_and_work_series,
+            step.seen,
+        )
+        if reason != FULL and reason != DONE:
+            break
+        ahead = shared(look_ahead(ws, known))
+        summary = record.summary
+        summary[MOST_MOVED] = max(summary[MOST_MOVED], step.seen[MOVED])
+        summary[LOST] += step.seen[LOSS]
+        judged = judge_step(form, ws, loads, rules, kept, step.seen, record)
+        if judged != FULL:
+            reason = judged
+            break
+        sample_outputs(
+            form, out, loads, rules, readings, record, output, reason == DONE, t0, order, kept, step
+        )
+        summary[PUT_BACK] += step.seen[RESTORED]
+        if reason == FULL and kept.counters[STEPS] >= rules.most_steps:
+            reason = UNCERTAIN
+    record.counts[REASON] = reason

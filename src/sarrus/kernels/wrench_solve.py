@@ -1,0 +1,348 @@
+"""A^T z = side at many poses: eight of them in the lanes, in one order of the equations.
+
+A holds the joint equations as rows over scaled twists, those of each pair of bodies made orthonormal, A = R^T
+scaled. With the independent rows first (an order that the caller found at one of the poses), reflections from the
+right give
+
+    A = [ L11  0   ]        L11 triangular, of the rank r,
+        [ L21  L22 ]        L22 zero where the rank is r here, too
+
+so that z1 = L11^-T (side - L21^T z2) for any z2. Nothing is taken for granted: the singular values of [L11; L21],
+by reflections from both sides to two diagonals [GolubKahan1965] and counting, say at each pose how many are above
+the tolerance and the smallest; L22 says what is left; entries of L21 L11^-1 say whether the order suits the pose.
+Poses that do not pass are told, and the caller looks at them in another way.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from .compiler import entry, kernel, noinline
+from .layout import make_room
+from .simd import WIDTH, choose, in_lanes
+
+# halvings of an interval: to the last digit
+HALVINGS = 52
+
+
+class OrderedRows(NamedTuple):
+    """The rows in their order, dependent ones last.
+
+    bodies: of each row, -1 the ground, (rows, sides); place: of each row in the order; first: of its pair;
+    begin, end: columns of a row; used: which of (v, w) a body has; last, upto: last column and row that each
+    reflection touches, dependent rows apart; weights: what a component counts.
+    """
+
+    bodies: Ints
+    place: Ints
+    first: Ints
+    begin: Ints
+    end: Ints
+    used: Ints
+    last: Ints
+    upto: Ints
+    weights: Floats
+
+
+class Room(NamedTuple):
+    """Memory of lanes: rows and the side behind them, triangles R of pairs, diagonal of L11, [L11; L21] and its
+    two diagonals, a row of numbers, z and self-stresses, flags.
+    """
+
+    A: Floats
+    R: Floats
+    diagonal: Floats
+    B: Floats
+    d: Floats
+    e: Floats
+    s: Floats
+    z: Floats
+    flags: Floats
+
+
+class Answers(NamedTuple):
+    """Of each pose: components z, orthonormal self-stresses (rows, k), the smallest singular value, and flags.
+
+    flags: how many singular values are not above the tolerance; the size of L22; the largest entry of L21 L11^-1.
+    """
+
+    values: Floats
+    stress: Floats
+    smallest: Floats
+    flags: Floats
+
+
+def make_wrench_room(equations: OrderedRows, columns: int) -> Room:
+    """Memory for equations over so many columns."""
+    rows, r = len(equations.place), len(equations.last)
+    pair = int((np.arange(rows) - equations.first).max(initial=0)) + 1
+    k = rows - r
+    return Room(*make_room(*((*shape, WIDTH) for shape in (
+        (rows + 1, columns), (rows, pair), (r + 1,), (rows, r + 1), (r + 1,), (r + 1,),
+        (max(rows, columns) + 1,), (k + 1, rows), (4,),
+    ))))  # fmt: skip
+
+
+@kernel
+def load_rows(equations, entries, side, at, lane, A):
+    """The rows of one pose into its lane, the side behind them."""
+    rows, sides = equations.bodies.shape
+    width = len(equations.used)
+    columns = A.shape[1]
+    for i in range(rows):
+        p = equations.place[i]
+        for c in range(columns):
+            A[p, c, lane] = 0.0
+        for s in range(sides):
+            b = equations.bodies[i, s]
+            if b >= 0:
+                for c in range(width):
+                    A[p, b * width + c, lane] += entries[at * rows + i, s, equations.used[c]]
+    for c in range(columns):
+        A[rows, c, lane] = side[at, c]
+
+
+@noinline
+def normalise_pairs(equations, room):
+    """Rows of each pair orthonormal, one after the other and twice: R then is exact to rounding."""
+    ws = in_lanes(room)
+    A, R = ws.A, ws.R
+    for i in range(len(equations.place)):
+        p, first = equations.place[i], equations.first[i]
+        begin, end = equations.begin[i], equations.end[i]
+        for j in range(first, i):
+            R[i, j - first] = 0.0
+        for _ in range(2):
+            for j in range(first, i):
+                other = equations.place[j]
+                s = 0.0
+                for c in range(begin, end):
+                    s += A[other, c] * A[p, c]
+                for c in range(begin, end):
+                    A[p, c] -= s * A[other, c]
+                R[i, j - first] += s
+        s = 0.0
+        for c in range(begin, end):
+            s += A[p, c] * A[p, c]
+        size = np.sqrt(s)
+        R[i, i - first] = size
+        inverse = 1.0 / size
+        for c in range(begin, end):
+            A[p, c] *= inverse
+
+
+@kernel
+def reflection(square, top):
+    """Of a vector with such a square and first entry: the entry it becomes, and 2 / |v|^2 of the reflection.
+
+    A vector without anything is left as it is.
+    """
+    size = np.sqrt(square)
+    signed = choose(top > 0.0, -size, size)
+    whole = size * (size + abs(top))
+    some = whole > 0.0
+    return signed, choose(some, 1.0 / choose(some, whole, 1.0), 0.0)
+
+
+@noinline
+def reflect_rows(equations, room):
+    """A to [L11 0; L21 L22], the side with it; vectors of reflections stay above the diagonal."""
+    ws = in_lanes(room)
+    A = ws.A
+    rows, r = len(equations.place), len(equations.last)
+    for j in range(r):
+        last = equations.last[j] + 1
+        s = 0.0
+        for c in range(j, last):
+            s += A[j, c] * A[j, c]
+        signed, factor = reflection(s, A[j, j])
+        ws.diagonal[j] = signed
+        A[j, j] -= signed
+        for half in range(2):
+            begin, end = j + 1, equations.upto[j] + 1
+            if half:
+                begin, end = r, rows + 1
+            for i in range(begin, end):
+                s = 0.0
+                for c in range(j, last):
+                    s += A[j, c] * A[i, c]
+                s *= factor
+                for c in range(j, last):
+                    A[i, c] -= s * A[j, c]
+
+
+@noinline
+def reduce_both_sides(rows, r, room):
+    """[L11; L21] to its diagonal d and the one above it, e, by reflections from both sides."""
+    ws = in_lanes(room)
+    A, B, d, e, s = ws.A, ws.B, ws.d, ws.e, ws.s
+    for i in range(rows):
+        for c in range(min(i, r)):
+            B[i, c] = A[i, c]
+        for c in range(i, r):
+            B[i, c] = 0.0
+        if i < r:
+            B[i, i] = ws.diagonal[i]
+    for j in range(r):
+        # a column, from the left
+        size = 0.0
+        for i in range(j, rows):
+            size += B[i, j] * B[i, j]
+        signed, factor = reflection(size, B[j, j])
+        d[j] = signed
+        B[j, j] -= signed
+        for c in range(j + 1, r):
+            s[c] = 0.0
+        for i in range(j, rows):
+            x = B[i, j]
+            for c in range(j + 1, r):
+                s[c] += x * B[i, c]
+        for c in range(j + 1, r):
+            s[c] *= factor
+        for c in range(j + 1, r):
+            B[j, c] -= B[j, j] * s[c]
+        e[j] = 0.0
+        if j + 1 < r:
+            # its row, from the right
+            size = 0.0
+            for c in range(j + 1, r):
+                size += B[j, c] * B[j, c]
+            signed, factor = reflection(size, B[j, j + 1])
+            e[j] = signed
+            B[j, j + 1] -= signed
+            for i in range(j + 1, rows):
+                x = B[i, j]
+                t = 0.0
+                for c in range(j + 1, r):
+                    B[i, c] -= x * s[c]
+                    t += B[i, c] * B[j, c]
+                t *= factor
+                for c in range(j + 1, r):
+                    B[i, c] -= t * B[j, c]
+
+
+@kernel
+def count_below(d, e, r, x):
+    """How many singular values of two diagonals are below x: negative pivots of B^T B - x^2, by differences."""
+    square = x * x
+    s = -square
+    count = 0.0
+    for j in range(r):
+        pivot = d[j] * d[j] + s
+        count += choose(pivot < 0.0, 1.0, 0.0)
+        # a pivot that vanishes counts as one just above, and divides without overflow
+        pivot = choose(abs(pivot) < 1e-200, 1e-200, pivot)
+        s = s * (e[j] * e[j]) / pivot - square
+    return count
+
+
+@noinline
+def find_smallest(r, tolerance, room):
+    """The smallest singular value, and how many are not above the tolerance."""
+    ws = in_lanes(room)
+    d, e = ws.d, ws.e
+    high = abs(d[0])
+    for j in range(1, r):
+        size = np.sqrt(d[j] * d[j] + e[j - 1] * e[j - 1])
+        high = choose(size < high, size, high)
+    ws.flags[0] = count_below(d, e, r, tolerance)
+    low = 0.0 * high
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        below = count_below(d, e, r, middle) > 0.0
+        high = choose(below, middle, high)
+        low = choose(below, low, middle)
+    ws.flags[3] = 0.5 * (low + high)
+
+
+@noinline
+def solve_rows(equations, room):
+    """z of the side, and of each dependent row: z1 of the order, then of the named rows, weighed."""
+    ws = in_lanes(room)
+    A, R, z, s = ws.A, ws.R, ws.z, ws.s
+    rows, r = len(equations.place), len(equations.last)
+    left, growth = 0.0 * A[0, 0], 0.0 * A[0, 0]
+    for m in range(rows - r + 1):
+        # the side is behind all rows; with m > 0 a self-stress
+        right = rows if m == 0 else r + m - 1
+        sign = 1.0 if m == 0 else -1.0
+        for c in range(r):
+            s[c] = sign * A[right, c]
+        for i in range(r, rows):
+            s[i] = 0.0
+        for i in range(r - 1, -1, -1):
+            x = s[i] / ws.diagonal[i]
+            s[i] = x
+            for c in range(i):
+                s[c] -= A[i, c] * x
+            if m:
+                growth = choose(abs(x) > growth, abs(x), growth)
+        if m:
+            s[right] = 1.0
+            for c in range(r, A.shape[1]):
+                left += A[right, c] * A[right, c]
+        # named rows: f = R^-1 z in each pair, from its last row on
+        for i in range(rows - 1, -1, -1):
+            first = equations.first[i]
+            x = s[equations.place[i]] / R[i, i - first]
+            z[m, i] = x / equations.weights[i]
+            for j in range(first, i):
+                s[equations.place[j]] -= R[i, j - first] * x
+    ws.flags[1] = np.sqrt(left)
+    ws.flags[2] = growth
+
+
+@noinline
+def settle_stress(rows, k, room):
+    """Self-stresses orthonormal, and z without a part in them."""
+    z = in_lanes(room).z
+    for m in range(1, k + 1):
+        for _ in range(2):
+            for n in range(1, m):
+                s = 0.0
+                for i in range(rows):
+                    s += z[n, i] * z[m, i]
+                for i in range(rows):
+                    z[m, i] -= s * z[n, i]
+        s = 0.0
+        for i in range(rows):
+            s += z[m, i] * z[m, i]
+        inverse = 1.0 / np.sqrt(s)
+        for i in range(rows):
+            z[m, i] *= inverse
+    for _ in range(2):
+        for m in range(1, k + 1):
+            s = 0.0
+            for i in range(rows):
+                s += z[m, i] * z[0, i]
+            for i in range(rows):
+                z[0, i] -= s * z[m, i]
+
+
+@entry
+def solve_poses(equations, room, entries, side, which, tolerance, out):
+    """Fill out for the poses `which`; entries: of all poses, (poses * rows, sides, 6), side: (poses, columns)."""
+    rows, r = len(equations.place), len(equations.last)
+    count = len(which)
+    begin = 0
+    while begin < count:
+        for lane in range(WIDTH):
+            at = which[min(begin + lane, count - 1)]
+            load_rows(equations, entries, side, at, lane, room.A)
+        normalise_pairs(equations, room)
+        reflect_rows(equations, room)
+        solve_rows(equations, room)
+        settle_stress(rows, rows - r, room)
+        reduce_both_sides(rows, r, room)
+        find_smallest(r, tolerance, room)
+        for lane in range(min(WIDTH, count - begin)):
+            at = which[begin + lane]
+            for i in range(rows):
+                out.values[at, i] = room.z[0, i, lane]
+                for m in range(rows - r):
+                    out.stress[at, i, m] = room.z[m + 1, i, lane]
+            for n in range(3):
+                out.flags[at, n] = room.flags[n, lane]
+            out.smallest[at] = room.flags[3, lane]
+        begin += WIDTH

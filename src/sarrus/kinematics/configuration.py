@@ -1,0 +1,392 @@
+"""Where bodies are and how they turn: turn vectors, poses and spins, and the length all is compared with.
+
+A body's pose is read from vectors fixed in it: c = R c0, c' = w x c, c'' = w' x c + w x (w x c), all by
+least squares. A thin rod on ball joints has one vector and a point none: the spin they do not show is
+zero; nothing that has inertia or is held by a joint depends on it. Turn vectors are axis times angle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Flags, Floats, Ints
+from ..mechanism import Mechanism
+from ..mechanism.part_arrays import PartArrays, read_parts
+from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
+from ..tracing import each, larger, largest, length_of, mean, sqrt
+
+if TYPE_CHECKING:
+    # SciPy loads slowly: only who reads coordinates pays for it
+    from scipy import sparse
+
+TURN = 2.0 * np.pi
+# a link between two joints is about twice the arm from its centre to one of them
+LINK = 2.0
+# steps to a rotation: values of WELL_SHOWN are doubled ten times before digits are
+MOST_STEPS = 16
+# 1, of matrices of that size: with a larger determinant cofactors lose three digits of sixteen at most
+WELL_SHOWN = 1e-3
+
+
+def in_space(vector: Floats) -> Floats:
+    """A vector of the plane as one in space."""
+    return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Vectors of length one; zero stays zero."""
+    size = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(size > 0, size, 1.0))
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """Cross products of rows, (..., 3): what NumPy's own gives, for few rows at a fraction of its time."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    out[..., 0] = a1 * b2 - a2 * b1
+    out[..., 1] = a2 * b0 - a0 * b2
+    out[..., 2] = a0 * b1 - a1 * b0
+    return out
+
+
+def turn_matrices(vectors: Floats) -> Floats:
+    """Rotation matrices of turn vectors, (n, 3) to (n, 3, 3) (Rodrigues)."""
+    angle = np.linalg.norm(vectors, axis=1)[:, None, None]
+    K = np.zeros((len(vectors), 3, 3))
+    x, y, z = vectors.T
+    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -z, y, -x
+    K -= np.swapaxes(K, 1, 2)
+    # below it the next terms of the series are rounding
+    small = angle < 1e-6
+    safe = np.where(small, 1.0, angle)
+    s = np.where(small, 1.0 - angle**2 / 6.0, np.sin(safe) / safe)
+    c = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)
+    return np.eye(3) + s * K + c * (K @ K)
+
+
+def turn_vectors(R: Floats) -> Floats:
+    """Turn vectors of rotation matrices, (n, 3, 3) to (n, 3)."""
+    sines = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    cosine = 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
+    sine = np.linalg.norm(sines, axis=1)
+    angle = np.arctan2(sine, cosine)
+    factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    out = sines * factor[:, None]
+    # close to half a turn the sines are lost: the axis is in the symmetric part, R + 1 = 2 n n^T
+    for i in np.flatnonzero((sine < 1e-3) & (cosine < 0)):
+        column = R[i] + R[i].T + (1.0 - np.trace(R[i])) * np.eye(3)
+        n = column[:, int(np.argmax(np.diagonal(column)))]
+        n = n / np.linalg.norm(n)
+        out[i] = angle[i] * n * (1.0 if n @ sines[i] >= 0 else -1.0)
+    return out
+
+
+def next_to(angle: Floats, near: Floats) -> Floats:
+    """The same angles with as many turns as bring them next to others."""
+    return angle + TURN * np.rint((near - angle) / TURN)
+
+
+def unwrap(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> tuple[Floats, Flags]:
+    """Angles that count on beyond a turn, (n, ...), and where their turns are in doubt, (n - 1, ...).
+
+    shown: angles up to whole turns, with their rates r and accelerations s. From one output to the next an
+    angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12; turns are counted right as long as the error of
+    that, of order h^5, is below half a turn, and in doubt above a radian where the shortest way differs.
+    The first output is shown as it is.
+    """
+    h = np.diff(times).reshape(-1, *[1] * (shown.ndim - 1))
+    expected = 0.5 * h * (rates[1:] + rates[:-1]) + h**2 / 12.0 * (rises[:-1] - rises[1:])
+    steps = np.diff(shown, axis=0)
+    whole = np.rint((expected - steps) / TURN)
+    change, shortest = steps + TURN * whole, next_to(steps, np.zeros_like(steps))
+    doubtful = (np.abs(change - shortest) > 1.0) & (np.abs(change - expected) > 1.0)
+    turns = np.concatenate([np.zeros_like(shown[:1]), np.cumsum(whole, axis=0)])
+    return np.asarray(shown + TURN * turns), doubtful
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where all bodies are: centres of mass [m], (nb, 3), and turns from the start, (nb, 3, 3)."""
+
+    centers: Floats
+    turns: Floats
+
+    def moved(self, twists: Floats) -> Pose:
+        """The pose after a finite displacement (dx, turn vector) of each body, shape (nb, 6)."""
+        return Pose(self.centers + twists[:, :3], turn_matrices(twists[:, 3:]) @ self.turns)
+
+    def displacement(self, other: Pose) -> Floats:
+        """Displacements (dx, turn vector) from here to another pose, shape (nb, 6)."""
+        turn = turn_vectors(other.turns @ np.swapaxes(self.turns, 1, 2))
+        return np.hstack([other.centers - self.centers, turn])
+
+    def distance(self, other: Pose, length: float) -> float:
+        """Largest displacement of a body to another pose: of its centre over a length, or turn."""
+        return largest_twist(self.displacement(other), length)
+
+    def orthonormal(self) -> Pose:
+        """The same pose without the rounding that many small turns leave; what was not turned stays."""
+        turned = (self.turns != np.eye(3)).any(axis=(1, 2))
+        turns = self.turns.copy()
+        if turned.any():
+            U, _, V = np.linalg.svd(turns[turned])
+            turns[turned] = U @ V
+            # turns in the plane stay there
+            flat = self.turns[:, 2, 2] == 1.0
+            turns[flat, 2], turns[flat, :, 2] = (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)
+        return Pose(self.centers, turns)
+
+
+def largest_twist(twists: Floats, length: float) -> float:
+    """The largest of the twists (nb, 6) of some bodies: of their centres over a length, or turn."""
+    return max(
+        float(np.linalg.norm(twists[:, :3], axis=1).max(initial=0.0)) / length,
+        float(np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)),
+    )
+
+
+@dataclass(frozen=True)
+class BodyRows:
+    """How the pose of every body is read: centre of mass, and unit vectors fixed in it.
+
+    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world,
+    3 rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin rod
+    on ball joints has one vector, a point none: their spin is not defined.
+    """
+
+    names: tuple[str, ...]
+    centers: sparse.csr_array
+    vectors: sparse.csr_array
+    starts: Floats
+    owner: Ints
+
+    def only(self, name: str) -> BodyRows:
+        """The rows of one body."""
+        i = self.names.index(name)
+        own = np.flatnonzero(self.owner == i)
+        rows = np.add.outer(3 * own, np.arange(3)).ravel()
+        centers, vectors = self.centers[3 * i : 3 * i + 3], self.vectors[rows]
+        return BodyRows((name,), centers, vectors, self.starts[own], np.zeros_like(own))
+
+    def nearest(self, length: float) -> Callable[[Floats], Floats]:
+        """What finds coordinates nearest to poses, by least squares over all bodies; length: of the model [m].
+
+        It takes changes of centres [m] and then of vectors, (rows, n), and gives q or rates, (nq, n). Where
+        joints are closed they are those of the poses; where one is open by a gap, both sides are met halfway.
+        Coordinates that no pose shows are left zero.
+        """
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        weight = np.ones(self.centers.shape[0] + self.vectors.shape[0])
+        weight[: self.centers.shape[0]] = length**-2.0
+        A = sparse.csc_array(sparse.vstack([self.centers, self.vectors]))[:, self.seen]
+        weighted = sparse.csc_array(A.T @ sparse.diags_array(weight))
+        normal = splu(sparse.csc_matrix(weighted @ A))
+
+        def find(changes: Floats) -> Floats:
+            out = np.zeros((len(self.seen), changes.shape[1]))
+            out[self.seen] = normal.solve(np.asarray(weighted @ changes))
+            return out
+
+        return find
+
+    @property
+    def seen(self) -> Flags:
+        """Coordinates that poses show: not those of rotors and couplings, which follow from the others."""
+        shown = abs(self.centers).sum(axis=0) + abs(self.vectors).sum(axis=0)
+        return np.asarray(shown).ravel() > 0.0
+
+    @property
+    def show_turn(self) -> bool:
+        """Whether the vectors show how a body turns: two of them are not parallel."""
+        across = np.cross(self.starts[:, None], self.starts[None, :])
+        return bool(np.linalg.norm(across, axis=2).max(initial=0.0) > PARALLEL_AXES)
+
+
+def read_poses(start: Floats, bodies: BodyRows, q: Floats) -> list[Pose]:
+    """The pose at each output; start: centres where q = 0, (nb, 3); q: coordinates, (n, nq)."""
+    centers, turns = start + read_rows(bodies.centers, q), read_turns(bodies, q)
+    return [Pose(centers[t], turns[t]) for t in range(len(q))]
+
+
+def read_turns(bodies: BodyRows, q: Floats) -> Floats:
+    """The rotation of each body since the start at each output, (n, nb, 3, 3)."""
+    c = bodies.starts + read_rows(bodies.vectors, q)
+    if _is_flat(bodies, c):
+        return _flat_turns(bodies, c)
+    return nearest_turns(_collect(bodies, c[..., :, None] * bodies.starts[:, None, :]))
+
+
+def nearest_turns(H: Floats) -> Floats:
+    """The rotations nearest to matrices, (..., 3, 3): R of H = R P, P symmetric and not negative.
+
+    With cof(H) the matrix of cofactors, H + cof(H) = R (P + cof(P)) has the same R, and an inverse as soon as two
+    vectors of a body are not parallel. From there Newton's steps X -> (X + cof(X) / det X) / 2 double the digits
+    [Higham1986]. What has no such inverse, a thin rod's one vector, is left to singular vectors.
+    """
+    out = np.empty(H.shape)
+    flat, found = H.reshape(-1, 9), out.reshape(-1, 9)
+    sizes = np.sqrt(np.einsum("ni,ni->n", flat, flat))
+    # in columns of nine numbers each: X[i][j] over all matrices
+    X = (flat / np.where(sizes > 0.0, sizes, 1.0)[:, None]).T.reshape(3, 3, -1)
+    X = X + _cofactors(X)
+    det = _determinants(X)
+    good = det > WELL_SHOWN
+    for _ in range(MOST_STEPS):
+        more = _cofactors(X) / np.where(good, det, 1.0)
+        change = np.abs(more - X)[:, :, good].max(initial=0.0)
+        X = 0.5 * (X + more)
+        # the next step would change the square of this
+        if change < 1e-9:
+            break
+        det = _determinants(X)
+    found[:] = X.reshape(9, -1).T
+    if not good.all() or change >= 1e-9:
+        rest = ~good if change < 1e-9 else np.ones_like(good)
+        U, _, V = np.linalg.svd(flat[rest].reshape(-1, 3, 3))
+        U[..., :, 2] *= np.linalg.det(U @ V)[..., None]
+        found[rest] = (U @ V).reshape(-1, 9)
+    return out
+
+
+def _cofactors(X: Floats) -> Floats:
+    """Cross products of the columns of matrices, (3, 3, n)."""
+    a, b, c = (X[:, j].T for j in range(3))
+    return np.stack([cross(b, c).T, cross(c, a).T, cross(a, b).T], axis=1)
+
+
+def _determinants(X: Floats) -> Floats:
+    a, b, c = (X[:, j].T for j in range(3))
+    return np.asarray((a * cross(b, c)).sum(axis=1))
+
+
+def _is_flat(bodies: BodyRows, c: Floats) -> bool:
+    """Whether all vectors lie in the plane, but for those along its normal, which stay there."""
+    upright = ~bodies.starts[:, :2].any(axis=1)
+    return not (
+        bodies.starts[~upright, 2].any()
+        or (c[..., 2] != bodies.starts[:, 2]).any()
+        or c[:, upright, :2].any()
+    )
+
+
+def _flat_turns(bodies: BodyRows, c: Floats) -> Floats:
+    """Rotations about z, nearest to sum c c0^T: without rounding where nothing has turned."""
+    x = _collect(bodies, np.einsum("tvi,vi->tv", c[..., :2], bodies.starts[:, :2]))
+    y = _collect(bodies, _flat_cross(bodies.starts, c))
+    # a body without vectors has not turned
+    x = np.where((x == 0.0) & (y == 0.0), 1.0, x)
+    size = np.hypot(x, y)
+    out = np.zeros((*x.shape, 3, 3))
+    out[..., 0, 0] = out[..., 1, 1] = x / size
+    out[..., 1, 0], out[..., 0, 1] = y / size, -y / size
+    out[..., 2, 2] = 1.0
+    return out
+
+
+def _flat_cross(a: Floats, b: Floats) -> Floats:
+    """The part along z of a x b."""
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+def _flat_spins(bodies: BodyRows, c: Floats, c1: Floats, c2: Floats) -> tuple[Floats, Floats]:
+    """w and w' along z: sum |c|^2 w = sum c x c', and the same of c'' without w x (w x c), which is along c."""
+    squares = _collect(bodies, np.einsum("tvi,tvi->tv", c[..., :2], c[..., :2]))
+    # a body without vectors shows no spin
+    squares = np.where(squares == 0.0, 1.0, squares)
+    out = np.zeros((2, *squares.shape, 3))
+    out[0, ..., 2] = _collect(bodies, _flat_cross(c, c1)) / squares
+    out[1, ..., 2] = _collect(bodies, _flat_cross(c, c2)) / squares
+    return out[0], out[1]
+
+
+def read_spins(bodies: BodyRows, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+    """Angular velocity and acceleration of each body at each output, (n, nb, 3)."""
+    c = bodies.starts + read_rows(bodies.vectors, q)
+    c1, c2 = read_rows(bodies.vectors, v), read_rows(bodies.vectors, a)
+    upright = ~bodies.starts[:, :2].any(axis=1)
+    if _is_flat(bodies, c) and not any(x[..., 2].any() or x[:, upright].any() for x in (c1, c2)):
+        return _flat_spins(bodies, c, c1, c2)
+    # sum (|c|^2 - c c^T) w = sum c x c'
+    squares = np.einsum("tvi,tvi->tv", c, c)[..., None, None] * np.eye(3)
+    spread = _collect(bodies, squares - c[..., :, None] * c[..., None, :])
+    inverse = _inverse_spread(spread)
+    w = (inverse @ _collect(bodies, cross(c, c1))[..., None])[..., 0]
+    own = w[:, bodies.owner]
+    rest = c2 - cross(own, cross(own, c))
+    return w, (inverse @ _collect(bodies, cross(c, rest))[..., None])[..., 0]
+
+
+def _inverse_spread(spread: Floats) -> Floats:
+    """Inverses of symmetric matrices, (..., 3, 3): by cofactors where they are good, else of what is shown."""
+    X = spread.reshape(-1, 9).T.reshape(3, 3, -1)
+    adjoint, det = _cofactors(X), _determinants(X)
+    good = det > WELL_SHOWN * (X[0, 0] + X[1, 1] + X[2, 2]) ** 3
+    out = (adjoint / np.where(good, det, 1.0)).reshape(9, -1).T.reshape(-1, 3, 3)
+    if not good.all():
+        few = spread.reshape(-1, 3, 3)[~good]
+        out[~good] = np.linalg.pinv(few, rcond=SHOWN_SPIN, hermitian=True)
+    return out.reshape(spread.shape)
+
+
+def read_rows(rows: sparse.csr_array, x: Floats) -> Floats:
+    """Three rows a vector, over outputs: (n, nv, 3)."""
+    return np.asarray((rows @ x.T).T).reshape(len(x), rows.shape[0] // 3, 3)
+
+
+def _collect(bodies: BodyRows, per_vector: Floats) -> Floats:
+    """Sums over the vectors of each body."""
+    from scipy import sparse
+
+    n, shape = len(per_vector), per_vector.shape[2:]
+    ones = np.ones(len(bodies.owner))
+    where = (bodies.owner, np.arange(len(bodies.owner)))
+    sums = sparse.csr_array((ones, where), shape=(len(bodies.names), len(bodies.owner)))
+    # bodies may have no vectors at all
+    flat = np.moveaxis(per_vector, 1, 0).reshape(len(bodies.owner), n * math.prod(shape))
+    return np.moveaxis((sums @ flat).reshape(len(bodies.names), n, *shape), 0, 1)
+
+
+def measure_length(mechanism: Mechanism) -> float:
+    """The mean arm, from the centre of a body to where it is held: its joints, links and springs [m].
+
+    Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
+    times as long.
+    """
+    return length_of_parts(mechanism, read_parts(mechanism))
+
+
+def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
+    """The same by parts that were read before."""
+    owner, places = _held_places(mechanism, parts)
+    # body by body, without the ground
+    order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
+    arms: list[float] = []
+    if len(order):
+        arms = each(length_of, places[order], parts.center.rows[owner[order]])
+    spread = each(lambda inertia, mass: sqrt(largest(inertia) / mass[0]), parts.inertia, parts.mass)
+    least = NO_ARM * larger(largest(arms), largest(spread))
+    long = [a for a in arms if a > least]
+    return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])
+
+
+def _held_places(mechanism: Mechanism, c: PartArrays) -> tuple[Ints, Floats]:
+    """Which bodies are held, -1 for the ground, and where: at joints, then at links, then at springs."""
+    late = c.are(lambda row: row.is_link)[c.joint]
+    ends = np.argsort(late, kind="stable")
+    ends = ends[c.has_place[c.place[ends]]]
+    owner, places = c.body[ends], c.places.rows[c.place[ends]]
+    if mechanism.springs:
+        names = [body for spring in mechanism.springs for body in spring.bodies]
+        owner = np.append(owner, [c.number.get(name, -1) for name in names])
+        places = np.concatenate([places, [at for s in mechanism.springs for at in s.ends]])
+    return np.where(owner < len(c.bodies), owner, -1), places

@@ -1,0 +1,214 @@
+"""Whether a run is still on its motion behind a singular position, for methods that cannot say it themselves.
+
+Where motions meet or touch, a method of any kind may come out on another one, with a good energy balance. A series
+can tell (its certificate, `series`): so for each passage that the watch has seen, a series is started at the last
+regular landing before it, and has to end where the run does at the first regular landing behind it, within a share
+of the distance to the next motion there.
+
+    it does                  the passage is certain
+    it does not              a method that follows a tolerance ends before the passage; one with steps of a user's
+                             choice goes on, and it is told
+    the series cannot tell   it is told
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels import return_codes
+from ..kernels.layout import StepPolynomials
+from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SINGULAR_LANDING
+from . import status
+from .extended_precision import wants_digits
+from .method import USER_FORCES, Run, Start, needs_of, warm_up
+from .monitor import MonitoredSteps, Watcher
+from .status import Ending
+
+# a series that has not come behind a singular position after so many steps is too slow for it: a stiff motion
+MOST_STEPS = 500
+# it is as exact as this, or as the run if that is more exact
+TOLERANCE = 1e-9
+# landings before a passage that are looked at for a regular one
+BEFORE = 1000
+
+
+class Passage(NamedTuple):
+    """From a regular landing to another, numbers of landings; and where the run has to be [s]."""
+
+    first: int
+    last: int
+    middle: float
+
+
+class Passages:
+    """Looks at the steps of a run, buffer by buffer; cpu: seconds it took."""
+
+    def __init__(self, problem: Run, watcher: Watcher) -> None:
+        self._problem, self._watcher = problem, watcher
+        # landings: times, places, velocities, angles and work
+        self._landings: tuple[Floats, ...] | None = None
+        # moments of candidates that are not left yet, and until when passages are checked [s]
+        self._open: list[tuple[float, float, float]] = []
+        self._checked = 0.0
+        self._left: list[tuple[float, float, float]] = []
+        self._unknown: list[float] = []
+        self.good_until = np.inf
+        self.cpu = 0.0
+
+    def look(
+        self, pieces: StepPolynomials, seen: list[MonitoredSteps], *, follows: bool, last: bool
+    ) -> Ending | None:
+        """Check the passages among some steps; how the run has to end, if it has to.
+
+        seen: candidates for a loss of rank; follows: whether the steps follow a tolerance; last: no more come.
+        """
+        cpu = time.thread_time()
+        self._open += [
+            c.times for stretch in seen for c in stretch.candidates() if self._watcher.loses_rank(c)
+        ]
+        self._take(pieces)
+        if last:
+            self._take(_end_of(pieces))
+        end = None
+        while self._open and end is None:
+            passage = self._next(last)
+            if passage is None:
+                break
+            self._open = self._open[1:]
+            if passage.last and passage.middle > self._checked:
+                end = self._check(passage, follows)
+        self.cpu += time.thread_time() - cpu
+        return end
+
+    def _take(self, pieces: StepPolynomials) -> None:
+        """Remember the landings at the starts of steps."""
+        nq, rows = self._problem.model.coordinates, pieces.coefficients
+        v = rows[:, 0, nq:] if rows.shape[2] > nq else rows[:, 1]
+        count = len(rows)
+        if not count:
+            return
+        new = (
+            pieces.starts[:count].copy(),
+            rows[:, 0, :nq].copy(),
+            v.copy(),
+            pieces.angle_and_work_series[:count, :, 0].copy(),
+        )
+        if self._landings is None:
+            self._landings = new
+            return
+        since = self._open[0][0] if self._open else float(self._landings[0][-1])
+        first = max(int(np.searchsorted(self._landings[0], since)) - BEFORE, 0)
+        # what holds the end of some steps is the start of the next
+        kept = self._landings[0][first:] < new[0][0]
+        self._landings = tuple(
+            np.concatenate([a[first:][kept], b]) for a, b in zip(self._landings, new, strict=True)
+        )
+
+    def _next(self, last: bool) -> Passage | None:
+        """The first candidate from regular landing to regular landing; None if the run is not behind it yet."""
+        assert self._landings is not None
+        low, middle, high = self._open[0]
+        times, places = self._landings[:2]
+        first = max(int(np.searchsorted(times, low, "right")) - 1, 0)
+        while first > 0 and not self._regular(places[first]):
+            first -= 1
+        behind = int(np.searchsorted(times, high))
+        while behind < len(times) and not self._regular(places[behind]):
+            behind += 1
+        if behind < len(times):
+            return Passage(first, behind, middle)
+        if not last:
+            return None
+        # a run that ends in a singular stretch may be where its motions are one
+        resolved = self._watcher.pivot_ratio(places[-1]) > RESOLVED_PIVOT
+        return Passage(first, len(times) - 1 if resolved else 0, middle)
+
+    def _regular(self, q: Floats) -> bool:
+        return self._watcher.pivot_ratio(q) >= SINGULAR_LANDING
+
+    def _check(self, passage: Passage, follows: bool) -> Ending | None:
+        """Follow a series over a passage; how the run has to end if it is not where that leads."""
+        assert self._landings is not None
+        times, places, v, carried = self._landings
+        n, behind = passage.first, passage.last
+        self._checked = float(times[behind])
+        start = Start(float(times[n]), places[n], v[n], carried[n])
+        found = self._follow(start, float(times[behind]))
+        if found is None:
+            self._unknown.append(passage.middle)
+            return None
+        place, apart = found
+        off = float(np.abs(place - places[behind]).max())
+        if off <= AGREEING_PLACE * apart:
+            return None
+        self._left.append((passage.middle, off, apart))
+        if not follows:
+            return None
+        self.good_until = start.t
+        return status.left_motion(*self._left[-1])
+
+    def _follow(self, start: Start, until: float) -> tuple[Floats, float] | None:
+        """Where a series leads, and how far the next motion is from there; None if it does not get there."""
+        from . import series
+        from .time_loop import Stopwatch
+
+        model = self._problem.model
+        if USER_FORCES in needs_of(model):
+            return None
+        setting = min(self._problem.setting, TOLERANCE)
+        warm_up("series", series.run, model.loaded, {}, wants_digits(setting))
+        problem = Run(model, start.v, np.zeros(0), until, setting)
+        follower = series.Series(problem, start)
+        taken = 0
+        while taken < MOST_STEPS:
+            steps = follower.advance(Stopwatch(), MOST_STEPS - taken)
+            taken += steps.count
+            if steps.reason == return_codes.DONE:
+                # it may have landed beyond the end
+                place = _end_of(steps.pieces).coefficients[0, 0]
+                return place, follower.apart(place)
+            if steps.reason != return_codes.FULL:
+                return None
+        return None
+
+    def notes(self) -> list[str]:
+        """What a user should know of it."""
+        notes = []
+        if self._left and not np.isfinite(self.good_until):
+            t, off, apart = max(self._left, key=lambda x: x[1])
+            notes.append(
+                f"it may have left its motion at {_moments([x[0] for x in self._left])}: behind the singular "
+                f"position at t = {t:.6g} s it is {off:.1e} of the mechanism's length from where a series leads, "
+                f"and motions are {apart:.1e} apart there"
+            )
+        if self._unknown:
+            notes.append(
+                f"which motion it is on is not certain behind {_moments(self._unknown)}: it passes a singular "
+                "position there that no series leads over"
+            )
+        return notes
+
+
+def _end_of(pieces: StepPolynomials) -> StepPolynomials:
+    """Where some steps end, as one more that is not taken; none of them if they hold it."""
+    count = len(pieces.starts) - 1
+    if count < 1 or len(pieces.orders) > count:
+        return pieces.some(count, count)
+    rows, h = (
+        pieces.coefficients[-1, : pieces.orders[-1] + 1],
+        pieces.starts[-1] - pieces.starts[-2],
+    )
+    end = np.zeros((1, 2, rows.shape[1]))
+    end[0, 0] = np.polynomial.polynomial.polyval(h, rows)
+    return StepPolynomials(
+        pieces.starts[-1:], np.zeros(1, np.int64), end, pieces.angle_and_work_series[-1:]
+    )
+
+
+def _moments(times: list[float]) -> str:
+    shown = ", ".join(f"{t:.6g}" for t in times[:3])
+    return f"t = {shown}{', ...' if len(times) > 3 else ''} s"

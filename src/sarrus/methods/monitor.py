@@ -1,0 +1,459 @@
+"""Monitoring a run for singular configurations: moments at which its Jacobian loses rank, or nearly does.
+
+Every step is screened on its polynomial, and the zeros of those that hold any are located there
+(kernels/crossing.py): nothing depends on where steps or outputs end, how fast the motion is or how far it swings.
+Near misses that a run resolves by shorter steps have their zeros outside of all steps: they show as local minima
+of the smallest pivot at the middles of the steps. All of these are candidates; W decides (verdict/candidates.py).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints, plain_sum
+from ..kernels import crossing as kernels
+from ..kernels.layout import StepPolynomials
+from ..kinematics.constraints import Constraints
+from ..model import Model
+from ..thresholds import KEPT_RANK, LOW_MINIMUM, RANK_TOLERANCE, SHOWN_PIVOT, SINGULAR_START
+
+# steps whose polynomials are monitored at once
+AT_ONCE = 1024
+# zeros that are found at once
+PLACES = 256
+# numbers that are kept of the steps around candidates: half a gigabyte
+MOST_NUMBERS = 64_000_000
+# an equation more counts as much as this in log|g|
+RANKED = 1e6
+# the polynomial of the first step is followed as far as its last terms, and all others, stay below this, over the
+# mechanism's length
+FAR_TERM, FAR_WAY = 1e-6, 0.3
+# steps that are remembered: as many as may lie within the rounding of a zero of higher order. Around these so many
+# on both sides are looked at, or those within so many times as long
+TAIL, AROUND, WINDOW = 24, 2, 3.0
+# coordinates up to which singular values of J are computed
+DENSE = 600
+
+# where a candidate comes from, if not from so many zeros: a local minimum, a stretch of lower rank
+MINIMUM, CHANGE = 0, -1
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The motion from `start` to `end` [s]: q = sum of coefficients[k] (t - start)^k, model units."""
+
+    start: float
+    end: float
+    coefficients: Floats
+
+    def position(self, t: float) -> Floats:
+        """Coordinates at a time."""
+        return np.asarray(np.polynomial.polynomial.polyval(t - self.start, self.coefficients))
+
+    def velocity(self, t: float) -> Floats:
+        """Their rates."""
+        return self.derivative(t, 1)
+
+    def derivative(self, t: float, order: int) -> Floats:
+        """A derivative of the coordinates by time; order 0: themselves."""
+        terms = np.polynomial.polynomial.polyder(self.coefficients, order)
+        return np.asarray(np.polynomial.polynomial.polyval(t - self.start, terms))
+
+    def powers_about(self, t: float) -> Floats:
+        """Coefficients of powers of the time since t."""
+        orders = range(len(self.coefficients))
+        return np.array([self.derivative(t, k) / math.factorial(k) for k in orders])
+
+    @property
+    def last_term(self) -> float:
+        """The last term of the polynomial at the end: about what it leaves out."""
+        order = len(self.coefficients) - 1
+        return float(np.abs(self.coefficients[-1]).max() * (self.end - self.start) ** order)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A moment at which J may lose rank: when [s], the times before and after it [s], and the motion there.
+
+    zeros: how many values vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for a
+    conjugate pair, or the square of the stretch; part: the part of the mechanism, -1 if it is not known; resolved:
+    whether its time is known; regular: the most regular configuration of the steps around it.
+    """
+
+    time: float
+    low: float
+    high: float
+    zeros: int
+    variance: float
+    part: int
+    resolved: bool
+    regular: Floats
+    pieces: tuple[Piece, ...]
+
+    @property
+    def times(self) -> tuple[float, float, float]:
+        """The time, and those before and after it."""
+        return self.low, self.time, self.high
+
+    def piece(self, t: float) -> Piece:
+        """The piece that holds a time; the first and the last go on beyond their ends."""
+        return self.pieces[bisect_left(self.pieces[:-1], t, key=lambda p: p.end)]
+
+
+# columns of what is kept of candidates
+TIME, BEFORE, AFTER, ZEROS = kernels.TIME, kernels.BEFORE, kernels.AFTER, kernels.ZEROS
+VARIANCE, PART, RESOLVED = kernels.VARIANCE, kernels.PART, kernels.RESOLVED
+
+
+@dataclass(frozen=True)
+class MonitoredSteps:
+    """Candidates among some steps, as they are kept during a run, and the steps around them.
+
+    found: a row for each (columns above); regular: the most regular configuration of these steps; starts, ends
+    [s], orders, coefficients: of the steps; firsts, finals: which of them belong to each candidate; before: pieces
+    of earlier steps that the first candidates begin in.
+    """
+
+    found: Floats
+    regular: Floats
+    starts: Floats
+    ends: Floats
+    orders: Ints
+    coefficients: Floats
+    firsts: Ints
+    finals: Ints
+    before: tuple[Piece, ...]
+
+    def candidates(self) -> list[Candidate]:
+        """One by one."""
+        pieces = [
+            Piece(float(start), float(end), rows[: order + 1])
+            for start, end, order, rows in zip(
+                self.starts, self.ends, self.orders, self.coefficients, strict=True
+            )
+        ]
+        return [
+            Candidate(
+                row[TIME],
+                row[BEFORE],
+                row[AFTER],
+                int(row[ZEROS]),
+                row[VARIANCE],
+                int(row[PART]),
+                bool(row[RESOLVED]),
+                self.regular,
+                (*(p for p in self.before if p.end > row[BEFORE]), *pieces[first:final]),
+            )
+            for row, first, final in zip(self.found.tolist(), self.firsts, self.finals, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What was seen along a motion.
+
+    stretches: candidates; start: the pivot of each equation at the start; usual: the largest that it has shown;
+    begin: position and velocity at the start; later: the most regular position of the first steps; parts: which
+    part of the mechanism each coordinate belongs to; until: the motion was monitored up to there [s]; left: when
+    it was last away from singular configurations [s].
+    """
+
+    stretches: tuple[MonitoredSteps, ...]
+    start: Floats
+    reference_pivots: Floats
+    begin: Floats
+    later: Floats
+    parts: Ints
+    until: float
+    left: float
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All of the run."""
+        return tuple(c for stretch in self.stretches for c in stretch.candidates())
+
+    @cached_property
+    def passed(self) -> tuple[Candidate, ...]:
+        """Those of a run that failed: minima among its last steps near a singular configuration are noise."""
+        return tuple(c for c in self.candidates if c.zeros > 0 or c.time <= self.left)
+
+    @property
+    def singular_start(self) -> bool:
+        """Whether an equation depends on others at the start, and not all along."""
+        zero = np.maximum(SINGULAR_START * self.reference_pivots, 0.1 * SHOWN_PIVOT)
+        return bool(np.any((self.reference_pivots > SHOWN_PIVOT) & (self.start < zero)))
+
+
+class _Seen(NamedTuple):
+    """What is seen of some steps: a row for each (kernels/crossing.py), positions half way, places of zeros."""
+
+    rows: Floats
+    middles: Floats
+    places: Floats
+
+    def most_regular(self) -> Floats:
+        """The position at the most regular middle of the steps: the highest rank, far from a lower one."""
+        # what is no number is not regular
+        level = self.rows[:, kernels.REGULARITY] + RANKED * self.rows[:, kernels.RANK]
+        level[np.isnan(level)] = -np.inf
+        return np.asarray(self.middles[int(level.argmax())])
+
+
+class Watcher:
+    """Keeps the candidates of a motion, and the steps around them.
+
+    look() takes the polynomials of some steps, in the order of time, of one method or of several one after the
+    other. cpu: seconds it took.
+    """
+
+    def __init__(self, model: Model) -> None:
+        nq, nc = model.coordinates, model.equations
+        self._form, self._nq = model.form, nq
+        self._parts = np.zeros(nq, np.int64)
+        kernels.find_parts(model.form, self._parts)
+        self._structure = kernels.make_structure(model.form, self._parts)
+        self._disc: kernels.Disc | None = None
+        self._usual, self._start = np.zeros(nc), np.zeros(nc)
+        # smallest pivots, ranks and pieces of the last steps, and until when stretches of lower rank are known
+        self._tail: list[tuple[float, float, Piece]] = []
+        self._passed = 0.0
+        # times of zeros in the last steps
+        self._times: list[float] = []
+        self._until = self._left = self._rank = 0.0
+        self._begin = np.zeros((2, nq))
+        self._later = np.zeros(nq)
+        self._begun = False
+        self._stretches: list[MonitoredSteps] = []
+        self._kept = 0
+        self._blind: float | None = None
+        self.cpu = 0.0
+
+    def look(self, pieces: StepPolynomials, steps: int, *, last: bool) -> list[MonitoredSteps]:
+        """Monitor some steps; last: the run ends with them. Returns those with candidates."""
+        cpu = time.thread_time()
+        before = len(self._stretches)
+        for first in range(0, steps, AT_ONCE):
+            final = min(first + AT_ONCE, steps)
+            self._look(pieces.some(first, final), final - first, last and final == steps)
+        self.cpu += time.thread_time() - cpu
+        return self._stretches[before:]
+
+    def _look(self, pieces: StepPolynomials, steps: int, last: bool) -> None:
+        if self._blind is not None:
+            return
+        self._until = float(pieces.starts[steps])
+        if not len(self._usual):
+            return
+        if not self._begun:
+            self._begin = pieces.coefficients[0, :2, : self._nq].copy()
+            self._look_at_start(pieces)
+        seen = self._search(pieces, steps)
+        if not self._begun:
+            self._later = seen.most_regular()
+            self._begun = True
+        self._rank = max(self._rank, float(seen.rows[:, kernels.RANK].max()))
+        full = seen.rows[:, kernels.RANK] == self._rank
+        away = np.flatnonzero(full & (seen.rows[:, kernels.LOW] > LOW_MINIMUM))
+        self._left = float(pieces.starts[away[-1]]) if len(away) else self._left
+        found = self._collect(pieces, steps, seen, last)
+        if len(found):
+            self._keep(pieces, steps, seen, found)
+        if not last:
+            self._remember(pieces, steps, seen)
+
+    def _look_at_start(self, pieces: StepPolynomials) -> None:
+        """Pivots at the start, and where some vanish those as far as its polynomial leads."""
+        rows = pieces.coefficients[0, : pieces.orders[0] + 1, : self._nq]
+        self._eval_pivots(rows[:1].copy(), pieces.coefficients.shape[1], self._start)
+        if self._start.all():
+            return
+        # the last terms that do not vanish stay small, and all others below a share of a link
+        sizes = np.abs(rows[1:]).max(axis=1)
+        terms = np.flatnonzero(sizes)
+        if not len(terms) or not np.isfinite(sizes).all():
+            return
+        most = np.full(len(sizes), FAR_WAY)
+        most[terms[-2:]] = FAR_TERM if len(terms) > 2 else FAR_WAY
+        reach = float(((most[terms] / sizes[terms]) ** (1.0 / (terms + 1.0))).min())
+        pivots = np.zeros(len(self._start))
+        for s in (-reach, reach):
+            q = np.asarray(np.polynomial.polynomial.polyval(s, rows))
+            self._eval_pivots(q[None], 1, pivots)
+            np.maximum(self._usual, pivots, out=self._usual)
+
+    def _memory(self, rows: int) -> kernels.Disc:
+        if self._disc is None or len(self._disc.powers) < rows:
+            self._disc = kernels.make_disc(self._form, self._structure, rows)
+            self._disc.reference_pivots[:] = self._usual
+            self._usual = self._disc.reference_pivots
+        return self._disc
+
+    def _eval_pivots(self, q: Floats, rows: int, pivots: Floats) -> None:
+        disc = self._memory(rows)
+        kernels.eval_pivots_at(self._form, self._structure, disc, q, pivots)
+
+    def _search(self, pieces: StepPolynomials, steps: int) -> _Seen:
+        """What the screen says of each step, and the zeros found."""
+        rows, middles = np.empty((steps, kernels.SEEN)), np.empty((steps, self._nq))
+        disc = self._memory(pieces.coefficients.shape[1])
+        done, parts = 0, []
+        while done < steps:
+            room = np.empty((PLACES, kernels.PLACE))
+            done, count = kernels.look_at_steps(
+                self._form, self._structure, disc, pieces, done, steps, rows, middles, room
+            )
+            parts.append(room[:count])
+        places = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return _Seen(rows, middles, places)
+
+    def _collect(self, pieces: StepPolynomials, steps: int, seen: _Seen, last: bool) -> Floats:
+        """All candidates among some steps: a row for each, in the order of time."""
+        found = seen.places
+        self._times = sorted([*self._times, *found[:, TIME].tolist()])
+        more = self._minima(pieces, steps, seen, self._times, last)
+        if more:
+            found = np.concatenate([found, more])
+        return found[np.argsort(found[:, TIME])] if len(found) > 1 else found
+
+    def _minima(
+        self, pieces: StepPolynomials, steps: int, seen: _Seen, known: list[float], last: bool
+    ) -> list[tuple[float, ...]]:
+        """Local minima of the smallest pivot, and stretches of lower rank; known: times of zeros, rising."""
+        old = self._tail
+        low, full = seen.rows[:, kernels.LOW].min(), seen.rows[:, kernels.RANK].min() == self._rank
+        if not old and full and not low < LOW_MINIMUM:
+            return []
+        starts = [p.start for *_, p in old] + pieces.starts[: steps + 1].tolist()
+        times = [0.5 * (a + b) for a, b in pairwise(starts)]
+        lows = [row[0] for row in old] + seen.rows[:, kernels.LOW].tolist()
+        ranks = [row[1] for row in old] + seen.rows[:, kernels.RANK].tolist()
+        out = self._stretches_of_lower_rank(starts, ranks, last)
+        # beyond the ends of a run nothing is lower
+        lows, ranks = [*lows, np.inf], [*ranks, ranks[-1]]
+        ends = [*times, starts[-1], starts[0]]
+        # those before the last are known
+        for i in range(max(len(old) - 1, 0), len(times) - (not last)):
+            before = lows[i - 1] if i else np.inf
+            if not (lows[i] < LOW_MINIMUM and before >= lows[i] < lows[i + 1]):
+                continue
+            same = ranks[max(i - 1, 0)] == ranks[i] == ranks[i + 1]
+            # a zero there is the minimum
+            alone = bisect_left(known, ends[i - 1]) == bisect_right(known, ends[i + 1])
+            if same and alone:
+                out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0, -1.0))
+        return out
+
+    def _stretches_of_lower_rank(
+        self, starts: list[float], ranks: list[float], last: bool
+    ) -> list[tuple[float, ...]]:
+        """Stretches of steps on which J has not its rank, up to rounding: the zero of higher order in them.
+
+        With some steps before and after, which show where it is; one at the start of the run is the start.
+        """
+        out: list[tuple[float, ...]] = []
+        n = len(ranks)
+        lower = [i for i in range(1, n) if ranks[i] < self._rank <= ranks[i - 1]]
+        for i in lower:
+            j = i
+            while j < n and ranks[j] < self._rank:
+                j += 1
+            if (j + AROUND > n and not last) or starts[j] <= self._passed:
+                # more steps are to come, or all of it is known
+                continue
+            self._passed = starts[j]
+            width, a, b = starts[j] - starts[i], i - 1, min(j + 1, n)
+            while a > 0 and (i - a < AROUND or starts[i] - starts[a] < WINDOW * width):
+                a -= 1
+            while b < n and (b - j < AROUND or starts[b] - starts[j] < WINDOW * width):
+                b += 1
+            middle = 0.5 * (starts[i] + starts[j])
+            out.append((middle, starts[a], starts[b], CHANGE, width * width, -1.0, 1.0, -1.0))
+        return out
+
+    def _keep(self, pieces: StepPolynomials, steps: int, seen: _Seen, found: Floats) -> None:
+        """Keep candidates with the steps around them."""
+        ends = pieces.starts[1 : steps + 1]
+        firsts = np.minimum(np.searchsorted(ends, found[:, BEFORE], "right"), steps - 1)
+        finals = np.minimum(np.searchsorted(ends, found[:, AFTER], "left") + 1, steps)
+        spans = list(zip(firsts.tolist(), finals.tolist(), strict=True))
+        kept = sorted({n for a, b in spans for n in range(a, b)})
+        place = {n: i for i, n in enumerate(kept)}
+        orders = pieces.orders[kept]
+        stretch = MonitoredSteps(
+            found=found,
+            regular=seen.most_regular(),
+            starts=pieces.starts[kept],
+            ends=ends[kept],
+            orders=orders,
+            coefficients=pieces.coefficients[kept, : int(orders.max()) + 1, : self._nq],
+            firsts=np.array([place[a] for a, _ in spans]),
+            finals=np.array([place[b - 1] + 1 for _, b in spans]),
+            before=tuple(p for *_, p in self._tail if p.end > found[:, BEFORE].min()),
+        )
+        self._stretches.append(stretch)
+        self._kept += stretch.coefficients.size
+        if self._kept > MOST_NUMBERS:
+            # a run without end must not take memory without end
+            self._blind = self._until
+
+    def _remember(self, pieces: StepPolynomials, steps: int, seen: _Seen) -> None:
+        """Keep the last steps: what is around the end of these is seen with the next ones."""
+        for n in range(max(steps - TAIL, 0), steps):
+            start, end = float(pieces.starts[n]), float(pieces.starts[n + 1])
+            rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq].copy()
+            low, rank = (float(seen.rows[n, k]) for k in (kernels.LOW, kernels.RANK))
+            self._tail.append((low, rank, Piece(start, end, rows)))
+        self._tail = self._tail[-TAIL:]
+        self._times = [t for t in self._times if t >= self._tail[0][-1].start]
+
+    def loses_rank(self, c: Candidate) -> bool:
+        """Whether J itself loses rank at a candidate; where equations are redundant others may take their part."""
+        if self._nq > DENSE:
+            return True
+        J = Constraints(self._form).jacobian
+        here, reference_pivots = (
+            np.linalg.svd(J(q), compute_uv=False)
+            for q in (c.piece(c.time).position(c.time), c.regular)
+        )
+        rank = int(np.sum(reference_pivots > RANK_TOLERANCE * reference_pivots.max(initial=0.0)))
+        return bool(rank and here[rank - 1] < KEPT_RANK * reference_pivots[rank - 1])
+
+    def pivot_ratio(self, q: Floats) -> float:
+        """The smallest pivot at a position against what is usual; 1 where no equation is ever independent."""
+        pivots = np.zeros(len(self._usual))
+        if not len(pivots):
+            return 1.0
+        self._eval_pivots(q[None], 1, pivots)
+        used = self._usual > SHOWN_PIVOT
+        return float((pivots[used] / self._usual[used]).min(initial=1.0))
+
+    def notes(self) -> list[str]:
+        """What a user should know of it."""
+        if self._blind is None:
+            return []
+        count = plain_sum(len(s.found) for s in self._stretches)
+        return [
+            f"crossings are told up to t = {self._blind:.9g} s: the motion around {count} near-singular moments "
+            "is kept until then, and more would fill the memory; simulate the rest from there"
+        ]
+
+    def watch(self) -> Watch:
+        """All that was seen."""
+        return Watch(
+            stretches=tuple(self._stretches),
+            start=self._start.copy(),
+            reference_pivots=self._usual.copy(),
+            begin=self._begin,
+            later=self._later,
+            parts=self._parts,
+            until=self._until,
+            left=self._left,
+        )

@@ -1,0 +1,314 @@
+"""The heavy half of `simulate`: model, start, method, result. Importing it loads the compiler and SciPy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import Floats
+from .assembly import assemble, fit_velocities, solve_start_velocity
+from .kernels.elements.user import ADDRESS
+from .kernels.layout import make_workspace
+from .kernels.stepping import count_dependent
+from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
+from .memory import check_memory
+from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
+from .methods.extended_precision import wants_digits
+from .methods.method import needs_of, warm_up
+from .methods.monitor import Candidate, Watch
+from .methods.status import failed
+from .model import Model, make_model
+from .model.build import model_of
+from .model.structure import Lookup, look_up
+from .names import unknown
+from .result import Result
+from .settings import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, RunSettings
+from .thresholds import MISFIT, SMALLEST_TOLERANCE
+from .verdict.candidates import judge_candidates
+from .verdict.crossings import RunOutputs
+from .verdict.joint_equations import make_joint_equations
+from .verdict.misfit_repair import bridge_misfit
+from .verdict.singular_start import describe_start
+
+# outputs times coordinates; more would not fit into memory
+MOST_NUMBERS = 200_000_000
+# by what a second run is finer that tells the error of the first
+FINER = {"tolerance": 10.0, "step": 2.0}
+# what `simulate` takes besides options of methods: a misspelt one is among the options
+ARGUMENTS = (
+    *(
+        "duration",
+        "output_step",
+        "outputs",
+        "method",
+        "tolerance",
+        "step",
+        "max_steps",
+        "at_crossing",
+        "misfit",
+    ),
+    *("assemble", "dense", "estimate_error"),
+)
+NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
+
+
+def solve(
+    mechanism: Mechanism, settings: RunSettings, every: float, import_seconds: float, known: Lookup
+) -> Result:
+    """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s].
+
+    known: what the check found to be known of it.
+    """
+    method, settings = _choose_method(settings, every)
+    begin = time.thread_time()
+    mechanism, model, velocity, notes = prepare(mechanism, settings, known)
+    if len(settings.outputs) * model.coordinates > MOST_NUMBERS:
+        raise ValueError(
+            f"{len(settings.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
+            "give a longer output_step"
+        )
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
+    # what is made on the way
+    kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
+    check_memory(len(settings.outputs), 4 / 3 * kept, settings.duration)
+    stop = (
+        None
+        if settings.at_crossing == CONTINUE
+        else _first_crossing(mechanism, model, settings.setting)
+    )
+    # the start is recorded also if nobody asked for it: energies are counted from there
+    late = int(settings.outputs[0] > 0.0)
+    run = Run(
+        model, velocity, np.concatenate([np.zeros(late), settings.outputs]), settings.duration,
+        settings.setting, settings.max_steps, settings.options, stop, settings.dense, mechanism,
+    )  # fmt: skip
+    set_up = time.thread_time() - begin
+    needs = needs_of(model)
+    if needs <= method.does:
+        first = first_part(method, model)
+        name = first.id if first.compiled else f"own/{first.id}"
+        tight = first.id == "series" and wants_digits(settings.setting)
+        compiling = warm_up(name, first.run, model.loaded, first.options, tight)
+        outcome = method.run(run)
+    else:
+        compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
+    outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
+    if outcome.status.success and (settings.estimate_error or method.setting == "step"):
+        outcome = _with_error(outcome, method, run, settings.estimate_error)
+    if not mechanism.drives and outcome.status == Status.DONE and is_held(model):
+        still = f"{outcome.message}. {NOTHING_MOVES}"
+        outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
+    result = Result(
+        mechanism,
+        model,
+        outcome.record[:1],
+        settings,
+        replace(
+            outcome,
+            record=outcome.record[late:],
+            error=None if outcome.error is None else outcome.error[late:],
+            notes=[*notes, *outcome.notes],
+            timings={
+                "import": import_seconds,
+                "set_up": set_up,
+                **outcome.timings,
+                "compile": compiling + outcome.timings.get("compile", 0.0),
+            },
+        ),
+    )
+    if outcome.status == Status.STOPPED and settings.at_crossing == BRANCHES:
+        result.outcome.notes.append(str(result.branches))
+    return result
+
+
+class Prepared(NamedTuple):
+    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+
+    mechanism: Mechanism
+    model: Model
+    velocity: Floats
+    notes: list[str]
+
+
+def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepared:
+    """Joints closed, misfit bridged, model and start made, as it was asked for; known: of the mechanism."""
+    if settings.assemble or mechanism.assemble:
+        mechanism, notes = _assembled(mechanism, settings)
+        known = look_up(mechanism)
+    else:
+        # the result's own
+        mechanism, notes = mechanism.copy(), []
+    mechanism, model, bridged = _make_model(mechanism, settings, known)
+    velocity, start_notes = solve_start_velocity(model, mechanism)
+    model, told = _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *told]
+    return Prepared(mechanism, model, velocity, notes)
+
+
+def is_held(model: Model) -> bool:
+    """Whether the joints hold every coordinate at the start."""
+    if not model.coordinates or model.equations < model.coordinates:
+        return False
+    ws = make_workspace(model.form, 0)
+    dependent, _, _ = count_dependent(model.form, ws, np.zeros(model.coordinates))
+    return bool(model.equations - dependent >= model.coordinates)
+
+
+def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outcome:
+    """The outcome with an estimate of its global error: how far a second run, more exact, is away.
+
+    Where no more exact one is possible a looser one tells: then the estimate is too large rather than too small.
+    exact: whether it was requested. Methods with a fixed step always have one, from a run with twice the step: it
+    costs half as much; its error is four times as large by the second order, more by a higher one.
+    """
+    finer, share = run.setting / FINER[method.setting], 1.0
+    if method.setting == "tolerance" and finer < SMALLEST_TOLERANCE:
+        finer = run.setting * FINER[method.setting]
+    elif not exact:
+        finer, share = run.setting * FINER[method.setting], 1.0 / 3.0
+    other = method.run(replace(run, setting=finer, stop=None, dense=False))
+    error = np.full(len(outcome.record), np.nan)
+    both = min(len(error), len(other.record))
+    apart = outcome.record.q[:both] - other.record.q[:both]
+    # errors swing, and two runs may agree at single outputs: the largest so far counts
+    error[:both] = share * np.maximum.accumulate(np.abs(apart).max(axis=1, initial=0.0))
+    worst = float(np.nanmax(error, initial=0.0)) * run.model.units.length
+    size = "at most" if exact else "about"
+    note = f"global error, by a second run with {method.setting} {finer:g}: {size} {worst:.1e} m at the outputs"
+    if both < len(error):
+        note += f"; that run ended at t = {other.record.times[-1]:.6g} s ({other.message})"
+    return replace(outcome, error=error, notes=[*outcome.notes, note])
+
+
+def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSettings]:
+    """The method, and what was asked with all that was left out."""
+    method = get_method(settings.method)
+    # a file names its method itself
+    settings = replace(settings, method=method.id)
+    for name in settings.options:
+        if name not in method.options:
+            known = [*method.options, *ARGUMENTS]
+            raise unknown(f"method '{method.id}' has no option '{name}'", name, known)
+    if method.setting == "tolerance" and settings.step is not None:
+        raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
+    if method.setting == "step" and settings.tolerance is not None:
+        raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
+    settings = replace(settings, options=method.options | settings.options)
+    if method.setting == "tolerance" and settings.tolerance is None:
+        settings = replace(settings, tolerance=DEFAULT_TOLERANCE)
+    if method.setting == "step" and settings.step is None:
+        settings = replace(settings, step=every)
+    return method, settings
+
+
+def _assembled(mechanism: Mechanism, settings: RunSettings) -> tuple[Mechanism, list[str]]:
+    """A mechanism of the result's own with its joints closed, and a note if it had to be moved."""
+    usual = MISFIT * make_joint_equations(mechanism).length
+    done = assemble(mechanism, misfit=usual if settings.misfit is None else settings.misfit)
+    check_mechanism(done.mechanism)
+    return done.mechanism.copy(), [] if done.unmoved else [str(done)]
+
+
+def _make_model(
+    mechanism: Mechanism, settings: RunSettings, known: Lookup
+) -> tuple[Mechanism, Model, list[str]]:
+    """The model; of a locked linkage that a small misfit lets move, with the mechanism changed so, and notes."""
+    model = model_of(mechanism, known)
+    # only where there are as many equations as coordinates can all be locked; a drive is no lock
+    locked = model.equations >= model.coordinates > 0 and not mechanism.drives
+    if not locked or settings.misfit == 0.0 or model.structure.moves(known.numbers):
+        return mechanism, model, []
+    mended, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), settings.misfit)
+    if mended is mechanism:
+        if not notes:
+            model.structure.remember_moving(known.numbers)
+        # what was not bridged is told
+        return mechanism, model, notes
+    notes = [*notes, *fit_velocities(mended)]
+    return mended, make_model(mended), notes
+
+
+def _check_user_forces(
+    model: Model, mechanism: Mechanism, velocity: Floats
+) -> tuple[Model, list[str]]:
+    """The model with its user forces evaluated at the start, and notes on which are compiled.
+
+    Raises what is wrong. A compiled function that disagrees with the plain one is dropped there, so the model
+    gets the addresses that are left.
+    """
+    if not model.user_calls:
+        return model, []
+    notes = []
+    for force, call in zip(mechanism.user_forces, model.user_calls, strict=True):
+        place = np.array([model.origins[model.points[name]] for name in force.points])
+        speed = np.array([model.point_rows(name) @ velocity for name in force.points])
+        call.check(place.reshape(call.shape), speed.reshape(call.shape))
+        if call.failure:
+            raise MechanismError(call.failure)
+        notes.append(f"user force '{force.name}' {call.how}")
+    user = model.loads.user
+    calls = user.calls.copy()
+    calls[:, ADDRESS] = [call.address for call in model.user_calls]
+    return replace(model, loads=model.loads._replace(user=user._replace(calls=calls))), notes
+
+
+def _refusal(method: Method, needs: frozenset[str]) -> str:
+    """Why a method cannot do a mechanism, and which can."""
+    able = [f"'{m.id}'" for m in METHODS.values() if needs <= m.does]
+    why = " (it needs their derivatives)" if method.id == "series" else ""
+    return (
+        f"method '{method.id}' cannot do {' and '.join(sorted(needs - method.does))}{why}; "
+        f"use {' or '.join(able) or 'another method'}"
+    )
+
+
+def _told_user_failure(outcome: Outcome, model: Model) -> Outcome:
+    """The outcome; one that a user force stopped says so."""
+    for call in model.user_calls:
+        if call.interrupt is not None:
+            raise call.interrupt
+        if call.failure and outcome.status != Status.DONE:
+            times = outcome.record.times
+            end = failed(call.failure, times[-1] if len(times) else 0.0)
+            return replace(outcome, status=end.status, message=end.message)
+    return outcome
+
+
+def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
+    """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    watch, record = outcome.watch, outcome.record
+    if watch is None or not len(record.times):
+        return outcome
+    held = outcome.status == Status.NOT_CONVERGED and watch.until <= 1e-6 * run.duration
+    if not (watch.singular_start or held):
+        return outcome
+    start = record[:1]
+    equations = make_joint_equations(mechanism)
+    missing = describe_start(run.model, equations, watch, start.v[0], start.a[0], held)
+    if not missing:
+        return outcome
+    return replace(
+        outcome,
+        status=Status.NOT_CONVERGED,
+        message=missing,
+        record=start,
+        watch=replace(watch, until=0.0),
+    )
+
+
+def _first_crossing(
+    mechanism: Mechanism, model: Model, tolerance: float
+) -> Callable[[list[Candidate], Watch], float | None]:
+    """What a run asks to know whether to stop: the first crossing behind the start."""
+    equations = make_joint_equations(mechanism)
+    none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def stop(candidates: list[Candidate], watch: Watch) -> float | None:
+        found, _ = judge_candidates(model, equations, watch, tuple(candidates), none, tolerance)
+        return next((c.time for c in found if c.time > 0.0), None)
+
+    return stop

@@ -1,0 +1,179 @@
+"""Settings of a run: the arguments of `simulate`, checked, with defaults. Times are in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .arrays import Floats
+
+DEFAULT_TOLERANCE = 1e-10
+# steps of a run, if nothing else is said
+MOST_STEPS = 10_000_000
+DEFAULT_METHOD = "auto"
+# more would not fit into memory
+MOST_OUTPUTS = 10_000_000
+AT_CROSSING = CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
+
+
+@dataclass(frozen=True, eq=False)
+class RunSettings:
+    """What was asked of a run.
+
+    duration [s]; outputs: times at which the motion is recorded [s]; method: the one asked for, with its
+    options; tolerance or step [s]: what steers it, the other is None; max_steps; at_crossing: what to do
+    there; misfit [m]: how far a locked linkage may be bent, None for the usual; assemble: whether joints
+    were to be closed first; dense: whether the polynomials were to be kept; estimate_error: whether the global
+    error was to be estimated by a second run.
+    """
+
+    duration: float
+    outputs: Floats = field(repr=False)
+    method: str
+    tolerance: float | None
+    step: float | None
+    options: dict[str, float]
+    max_steps: int
+    at_crossing: str
+    misfit: float | None
+    assemble: bool
+    dense: bool
+    estimate_error: bool = False
+
+    @property
+    def setting(self) -> float:
+        """What steers the method, once it is chosen: the tolerance, or the step [s]."""
+        setting = self.step if self.tolerance is None else self.tolerance
+        assert setting is not None
+        return setting
+
+
+def output_times(duration: float, step: float) -> Floats:
+    """0, step, 2 step, ... up to the duration, which is hit exactly if it is a multiple."""
+    count = int(np.floor(duration / step * (1 + 1e-12) + 1e-9))
+    times = np.arange(count + 1) * step
+    if abs(times[-1] - duration) <= 1e-9 * step:
+        # k * (duration / count) has less rounding than k * step for steps like 0.01
+        times = np.arange(count + 1) * duration / count
+    return np.asarray(times, dtype=np.float64)
+
+
+def check_outputs(
+    duration: float, every: float | None, given: Sequence[float] | Floats | None
+) -> tuple[Floats, float]:
+    """Times of the outputs, and the time between them (where any are given: as if none were)."""
+    if given is None:
+        step = duration / 1000 if every is None else check_within("output_step", every, duration)
+        if duration / step > MOST_OUTPUTS:
+            raise ValueError(
+                f"output_step = {step:g} s gives {duration / step:.3g} outputs; "
+                f"give a longer one, at most {MOST_OUTPUTS} outputs are kept"
+            )
+        return output_times(duration, step), step
+    if every is not None:
+        raise ValueError("output_step and outputs both say when to record; give one of them")
+    return check_times("outputs", given, duration, "the duration is"), duration / 1000
+
+
+def check_seconds(name: str, value: float) -> float:
+    """A positive number of seconds as a float, or a sentence."""
+    seconds = _float(name, value, "a positive number of seconds")
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
+    return seconds
+
+
+def check_within(name: str, value: float, duration: float) -> float:
+    """The same, not longer than the duration."""
+    seconds = check_seconds(name, value)
+    if seconds > duration:
+        raise ValueError(f"{name} = {seconds:g} s is longer than the duration, {duration:g} s")
+    return seconds
+
+
+def check_metres(name: str, value: float) -> float:
+    """A number of metres from 0 as a float, or a sentence."""
+    number = _float(name, value, "a number of metres")
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} = {number:g} m; give a number of metres, 0 for none")
+    return number
+
+
+def _float(name: str, value: float, wanted: str) -> float:
+    try:
+        # "1" is text, not a number
+        return float("text" if isinstance(value, str) else value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} = {value!r}; give {wanted}") from error
+
+
+def check_tolerance(value: float) -> float:
+    """A tolerance that methods can aim at, or a sentence."""
+    number = _float("tolerance", value, "a number from 1e-15 to 0.1")
+    if not 1e-15 <= number <= 0.1:
+        raise ValueError(f"tolerance = {number:g}; give a number from 1e-15 to 0.1")
+    return number
+
+
+def check_max_steps(value: float) -> int:
+    """How many steps are allowed, or a sentence."""
+    steps = _float("max_steps", value, "at least 1")
+    if not steps >= 1:
+        raise ValueError(f"max_steps = {steps:g}; give at least 1")
+    return int(min(steps, 2**62))
+
+
+def default_settings(
+    duration: float,
+    output_step: float | None = None,
+    outputs: Sequence[float] | Floats | None = None,
+    tolerance: float | None = None,
+    max_steps: float = MOST_STEPS,
+) -> RunSettings:
+    """What many runs side by side ask for, checked: the default method, and all else as it is if left out."""
+    duration = check_seconds("duration", duration)
+    return RunSettings(
+        duration=duration,
+        outputs=check_outputs(duration, output_step, outputs)[0],
+        method=DEFAULT_METHOD,
+        tolerance=DEFAULT_TOLERANCE if tolerance is None else check_tolerance(tolerance),
+        step=None,
+        options={},
+        max_steps=check_max_steps(max_steps),
+        at_crossing=CONTINUE,
+        misfit=None,
+        assemble=False,
+        dense=False,
+    )
+
+
+def check_at_crossing(word: str) -> str:
+    """One of the three words, or a sentence."""
+    if word not in AT_CROSSING:
+        raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
+    return word
+
+
+def check_times(what: str, times: Any, end: float, why: str) -> Floats:
+    """Increasing times from 0 to an end [s] as an array, or a sentence; why: what the end is."""
+    try:
+        out = np.array(times, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} = {times!r}; give times in seconds") from error
+    if out.ndim != 1 or not len(out):
+        raise ValueError(f"{what} has the shape {out.shape}; give a list of times in seconds")
+    if not np.isfinite(out).all():
+        raise ValueError(f"{what} holds {out[~np.isfinite(out)][0]}; give finite times in seconds")
+    back = np.flatnonzero(np.diff(out) <= 0)
+    if len(back):
+        i = int(back[0])
+        raise ValueError(
+            f"{what}: {out[i]:.9g} s is followed by {out[i + 1]:.9g} s; give increasing times"
+        )
+    for t in (out[0], out[-1]):
+        if not 0.0 <= t <= end:
+            raise ValueError(f"{what} = {t:.9g} s: it begins at 0, and {why} {end:.9g} s")
+    return out

@@ -1,0 +1,118 @@
+"""Runs of a batch side by side, by code of the mechanism's own, where a study keeps the topology.
+
+How the numbers of a model follow from masses, places, axes, stiffnesses, motions of drives, gravity and start
+velocities is written down once for a plan, from its base alone, so that a row does not depend on the batch it came
+with. All other studies, and runs that need more care, are done one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..ensemble.run_batch import EnsembleTable, NotTogetherError, Traced, run_group
+from ..ensemble.variants import EnsembleResult, Variants
+from ..mechanism import MechanismError, get_value, to_data
+from ..mechanism.files.paths import split_path
+from ..settings import RunSettings, default_settings
+from . import changes
+from .records import DRIFT, is_coordinate, split_coordinate
+from .study import ChangeKind, StudyPlan, StudyRecord
+
+# settings that lanes follow
+SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
+# records that need no more than places, velocities and energies
+PLAIN = {"energy_drift", "time_reached", "steps"}
+CURVES = {"maximum", "minimum", "span", "final"}
+# blocks of a file whose numbers leave the topology as it is
+NUMBERS = {
+    *("gravity", "velocities", "angular_velocities", "bodies", "joints", "points"),
+    *("forces", "torques", "springs", "torsions", "rotors", "drives"),
+}
+
+
+class BatchRunner:
+    """What a worker knows of a plan: how to run many of its configurations at once."""
+
+    def __init__(self, plan: StudyPlan) -> None:
+        self.plan, self.points = plan, _points(plan)
+        self.settings = _settings(plan)
+        self.columns = {change.path: change.columns[0] for change in plan.changes}
+        mechanism, _ = changes.build_mechanism(plan.base, (), {})
+        data = to_data(mechanism)
+        base = {path: np.asarray(get_value(data, path), float) for path in self.columns}
+        variants = Variants(mechanism, {path: value[None] for path, value in base.items()})
+        self.dimension = mechanism.dimension
+        self.base = base
+        self.numbers = Traced(variants, self.settings, self.points, base)
+
+    def run(self, values: list[list[Any]]) -> EnsembleResult | None:
+        """Some configurations; those with an empty status are left. None if these values are not for lanes."""
+        given = {}
+        for path, column in self.columns.items():
+            at = self.plan.columns.index(column)
+            array = _numbers([row[at] for row in values])
+            if array is None or array.shape[1:] != self.base[path].shape:
+                return None
+            given[path] = array
+        group = self.numbers.group(given)
+        table = EnsembleTable(len(values), self.dimension, self.settings, self.points, keep=True)
+        if len(group.which):
+            table.take(group, run_group(group, self.settings, threads=1, keep=True))
+        return table.runs()
+
+
+def prepare_batch_runner(plan: StudyPlan) -> BatchRunner | None:
+    """How to run a plan's configurations at once; None if they are to be run one by one."""
+    settings = plan.settings
+    if settings is None or plan.trajectory is not None or plan.time_limit is not None:
+        return None
+    if not set(settings) <= SETTINGS or not plan.changes:
+        return None
+    if not all(_follows(record) for record in plan.records):
+        return None
+    for change in plan.changes:
+        if change.kind is not ChangeKind.PATH or len(change.columns) != 1:
+            return None
+        if split_path(change.path)[0] not in NUMBERS:
+            return None
+    try:
+        return BatchRunner(plan)
+    except (NotTogetherError, MechanismError, ValueError, TypeError, KeyError):
+        # whatever it is, one by one it will be told
+        return None
+
+
+def _follows(record: StudyRecord) -> bool:
+    """Whether lanes find what a record wants."""
+    if record.what in PLAIN:
+        return True
+    if record.what not in CURVES:
+        return False
+    if record.argument == DRIFT:
+        return True
+    # velocities are read with their rates, which lanes do not find
+    return is_coordinate(record.argument) and len(split_coordinate(record.argument)[1]) == 1
+
+
+def _points(plan: StudyPlan) -> tuple[str, ...]:
+    named = [r.argument for r in plan.records if r.what in CURVES and r.argument != DRIFT]
+    return tuple(dict.fromkeys(split_coordinate(what)[0] for what in named))
+
+
+def _settings(plan: StudyPlan) -> RunSettings:
+    settings = plan.settings or {}
+    given = {name: settings[name] for name in SETTINGS & settings.keys()}
+    return default_settings(**given)
+
+
+def _numbers(values: list[Any]) -> Floats | None:
+    """Plain finite numbers as an array; text with a unit is for others."""
+    try:
+        array = np.array(values)
+    except ValueError:
+        return None
+    plain = array.dtype.kind in "if" and bool(np.isfinite(array).all())
+    return array.astype(float) if plain else None

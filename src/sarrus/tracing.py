@@ -1,0 +1,745 @@
+"""Arithmetic written down while it is done, to be done again with other numbers.
+
+A model is built of plain floats. Built of `Number`s instead, the same text does the same arithmetic, and the tape
+keeps it: each operation, and each comparison that decided something, with its answer. `Replay` does the operations
+for other numbers, of one mechanism or of many side by side, to the same bits. Where a comparison answers
+otherwise, the text would have gone another way: such a mechanism has to be built anew.
+
+    structure    all that the text decided: who shares what, which entries there are, the order of elimination
+    numbers      what the tape gives for the numbers at hand
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arrays import Flags, Floats, Ints
+from .thresholds import LARGEST_NUMBER
+
+# variants that are done at once: their values of all operations stay in the cache
+CHUNK = 2048
+_BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
+_UNARY = {
+    "neg": "-{}",
+    "abs": "size({})",
+    "sqrt": "sqrt({})",
+    "sin": "sin({})",
+    "rint": "whole({})",
+}
+_TEXT = _BINARY | _UNARY | {"pick": "{}[{}]", "eigen": "eigen({},{},{},{},{},{})"}
+
+
+class TracedNumber:
+    """A float that writes down what is done with it."""
+
+    __slots__ = ("name", "tape", "value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tape: Tape, name: str, value: Any) -> None:
+        self.tape, self.name, self.value = tape, name, value
+
+    def __add__(self, other: Any) -> Any:
+        return self.tape.do("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.tape.do("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.tape.do("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.tape.do("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        # exact, and so are most rows of natural coordinates
+        return self if type(other) is float and other == 1.0 else self.tape.do("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self if type(other) is float and other == 1.0 else self.tape.do("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return 1.0 if other is self else self.tape.do("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.tape.do("/", other, self)
+
+    def __pow__(self, power: int) -> Any:
+        if power != 2:
+            raise UntracedError("only squares are traced")
+        return self * self
+
+    def __neg__(self) -> Any:
+        return self.tape.do("neg", self)
+
+    def __abs__(self) -> Any:
+        return self.tape.do("abs", self)
+
+    def __round__(self) -> Any:
+        return self.tape.do("rint", self)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.tape.ask("<", self, other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.tape.ask("<=", self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.tape.ask(">", self, other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.tape.ask(">=", self, other)
+
+    def __eq__(self, other: object) -> bool:
+        return self.tape.ask("==", self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self.tape.ask("==", self, other)
+
+    def __float__(self) -> float:
+        raise UntracedError("a number of a tape was asked for its value")
+
+    def __bool__(self) -> bool:
+        return not self.tape.ask("==", self, 0.0)
+
+    def __format__(self, how: str) -> str:
+        return format(self.value, how)
+
+
+# what models are made of: floats, or numbers in their place, which to readers and type checkers are the same
+Scalar = float
+
+
+class UntracedError(Exception):
+    """Something was decided by numbers that the tape does not see: every mechanism has to be built anew."""
+
+
+class Tape:
+    """Operations on numbers and what was decided by them."""
+
+    def __init__(self) -> None:
+        self.inputs: list[TracedNumber] = []
+        # of each operation its name and operands; equal ones stand once
+        self._done: dict[tuple, TracedNumber] = {}
+        self._asked: dict[tuple[str, str, str], bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def __contains__(self, number: TracedNumber) -> bool:
+        """Whether a number is an input."""
+        return number.name.startswith("x")
+
+    def number(self, value: float) -> Any:
+        """A number that may be another one in a replay: a finite one."""
+        new = TracedNumber(self, f"x{len(self.inputs)}", float(value))
+        self.inputs.append(new)
+        return new
+
+    def numbers(self, values: Floats) -> Any:
+        """The same for an array of them."""
+        out = np.empty(values.size, dtype=object)
+        out[:] = [self.number(x) for x in values.ravel().tolist()]
+        return out.reshape(values.shape)
+
+    def do(self, op: str, *operands: Any) -> Any:
+        """Do an operation and write it down."""
+        if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
+            # an array does it for each of its entries
+            return NotImplemented
+        key = (op, *(x.name if isinstance(x, TracedNumber) else repr(float(x)) for x in operands))
+        found = self._done.get(key)
+        if found is None:
+            values = [x.value if isinstance(x, TracedNumber) else float(x) for x in operands]
+            found = self._done[key] = TracedNumber(self, f"v{len(self._done)}", _PLAIN[op](*values))
+        return found
+
+    def pick(self, many: TracedNumber, i: int) -> Any:
+        """One of the values of an operation that gives several."""
+        key = ("pick", many.name, i)
+        if key not in self._done:
+            self._done[key] = TracedNumber(self, f"v{len(self._done)}", many.value[i])
+        return self._done[key]
+
+    def ask(self, op: str, a: Any, b: Any) -> bool:
+        """Compare, and write the answer down."""
+        x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
+        names = (z.name if isinstance(z, TracedNumber) else repr(float(z)) for z in (a, b))
+        answer = bool(_COMPARE[op](x, y))
+        self._asked[op, *names] = answer  # type: ignore[index]
+        return answer
+
+    def replay(self, outputs: Sequence[Any]) -> Replay:
+        """What gives these outputs again for other inputs."""
+        used = self._used(outputs)
+        done = [(x.name, key) for key, x in self._done.items() if x.name in used]
+        values = [x.name if isinstance(x, TracedNumber) else repr(float(x)) for x in outputs]
+        return Replay(len(self.inputs), done, list(self._asked.items()), values)
+
+    def _used(self, outputs: Sequence[Any]) -> set[str]:
+        """Names that outputs or decisions need."""
+        used = {x.name for x in outputs if isinstance(x, TracedNumber)}
+        used.update(name for _, *names in self._asked for name in names)
+        for key, x in reversed(self._done.items()):
+            if x.name in used:
+                used.update(name for name in key[1:] if isinstance(name, str))
+        return used
+
+
+class PartedError(Exception):
+    """Numbers side by side answer a comparison differently; args[0] tells which of them say yes."""
+
+
+class VectorTrace(Tape):
+    """No tape, but numbers of many side by side: all of them do the same at once, as long as they decide alike.
+
+    What is done with them is done to the bits that each would have alone. A division by zero raises
+    FloatingPointError under `abreast`.
+    """
+
+    def values(self, many: Floats) -> Any:
+        """Numbers of n, (n, ...), as an array (...) of scalars; what is the same for all is a plain float."""
+        flat = np.ascontiguousarray(many.reshape(len(many), -1).T)
+        bits = flat.view(np.int64)
+        same = (bits == bits[:, :1]).all(axis=1).tolist()
+        out = np.empty(len(flat), dtype=object)
+        out[:] = [
+            float(x[0]) if one else TracedNumber(self, "", x)
+            for x, one in zip(flat, same, strict=True)
+        ]
+        return out.reshape(many.shape[1:])
+
+    def do(self, op: str, *operands: Any) -> Any:
+        """Do an operation."""
+        if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
+            return NotImplemented
+        values = [x.value if isinstance(x, TracedNumber) else float(x) for x in operands]
+        return TracedNumber(self, "", _ABREAST[op](*values))
+
+    def pick(self, many: TracedNumber, i: int) -> Any:
+        """One of the values of an operation that gives several."""
+        return TracedNumber(self, "", many.value[i])
+
+    def ask(self, op: str, a: Any, b: Any) -> bool:
+        """Compare; all have to answer alike."""
+        x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
+        answers = _COMPARE[op](x, y)
+        if answers.all():
+            return True
+        if answers.any():
+            raise PartedError(answers)
+        return False
+
+
+# fewer are done one by one
+MANY = 16
+
+
+def each(function: Callable[..., Scalar], *columns: Sequence[Any] | Floats) -> list[Scalar]:
+    """A function of the entries of arrays, of each row of some columns; floats of many side by side."""
+    if len(columns[0]) >= MANY:
+        try:
+            side = VectorTrace()
+            arrays = [stacked(column) for column in columns]
+            with abreast():
+                found = function(*(side.values(x).ravel().tolist() for x in arrays))
+            if isinstance(found, TracedNumber):
+                return found.value.tolist()
+            # it is the same for all of them
+            return [found] * len(columns[0])
+        except (UntracedError, PartedError, FloatingPointError, ValueError):
+            # one by one they do what they do
+            pass
+    return [function(*(np.ravel(x).tolist() for x in row)) for row in zip(*columns, strict=True)]
+
+
+def each_vector(
+    function: Callable[[Any], Sequence[Scalar]], column: Sequence[Any] | Floats
+) -> list[Sequence[Scalar]]:
+    """A function from arrays to tuples of scalars, of each array of a column; floats of many side by side."""
+    if len(column) >= MANY:
+        try:
+            with abreast():
+                found = function(VectorTrace().values(stacked(column)))
+            parts = [
+                x.value.tolist() if isinstance(x, TracedNumber) else [x] * len(column)
+                for x in found
+            ]
+            return list(zip(*parts, strict=True))
+        except (UntracedError, PartedError, FloatingPointError, ValueError):
+            # one by one they do what they do
+            pass
+    return [function(x) for x in column]
+
+
+def stacked(column: Sequence[Any] | Floats) -> Floats:
+    """Floats or arrays of floats of many, (n, ...); of what a tape sees UntracedError."""
+    if isinstance(column, np.ndarray):
+        return column.astype(float)
+    first = column[0]
+    if isinstance(first, np.ndarray) and first.ndim == 1:
+        # in a third of the time that a list of small arrays takes
+        return np.concatenate(column).astype(float).reshape(len(column), -1)
+    if isinstance(first, np.ndarray) and first.ndim == 0:
+        return np.array([x.item() for x in column], dtype=float)
+    return np.array(column, dtype=float)
+
+
+def abreast() -> Any:
+    """Where numbers side by side are worked with: what is no number is not passed over."""
+    return np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore")
+
+
+class ManyNumbers(NamedTuple):
+    """Numbers of n variants, in rows: what all variants have is kept once.
+
+    first: those of the first variant; which: rows in which variants differ; varied: these, (len(which), n).
+    """
+
+    first: Floats
+    which: Ints
+    varied: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Any], n: int) -> ManyNumbers:
+        """From rows that are arrays, (n,), or floats that all variants have."""
+        if n == 0:
+            return cls(np.full(len(rows), np.nan), np.zeros(0, np.int64), np.empty((0, 0)))
+        which = [i for i, x in enumerate(rows) if isinstance(x, np.ndarray) and not _is_same(x)]
+        first = np.array([x.flat[0] if isinstance(x, np.ndarray) else x for x in rows], dtype=float)
+        varied = np.empty((len(which), n))
+        for row, i in zip(varied, which, strict=True):
+            row[:] = rows[i]
+        return cls(first, np.array(which, dtype=np.int64), varied)
+
+    @classmethod
+    def join(cls, parts: Sequence[ManyNumbers]) -> ManyNumbers:
+        """The variants of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0].first
+        differ = np.zeros(len(first), dtype=bool)
+        for part in parts:
+            differ[part.which] = True
+            differ |= part.first != first
+        which = np.flatnonzero(differ)
+        rows = [np.broadcast_to(part.take(which), (len(which), part.variants)) for part in parts]
+        return cls(first, which, np.concatenate(rows, axis=1))
+
+    @property
+    def variants(self) -> int:
+        """How many variants there are."""
+        return self.varied.shape[1]
+
+    def take(self, rows: Ints) -> Floats:
+        """Some rows, (..., n); with one column where all variants have the same."""
+        slots = self._slots()[rows]
+        own = slots >= 0
+        if not own.any():
+            return self.first[rows][..., None]
+        out = np.empty((*rows.shape, self.variants))
+        out[...] = self.first[rows][..., None]
+        out[own] = self.varied[slots[own]]
+        return out
+
+    def rows(self, rows: Ints) -> ManyNumbers:
+        """Some rows, in this order."""
+        slots = self._slots()[rows]
+        which = np.flatnonzero(slots >= 0)
+        return ManyNumbers(self.first[rows], which, self.varied[slots[which]])
+
+    def select(self, some: Ints) -> ManyNumbers:
+        """Some of the variants."""
+        if len(some) == self.variants:
+            return self
+        varied = self.varied[:, some]
+        first = self.first.copy()
+        if len(some):
+            first[self.which] = varied[:, 0]
+        return ManyNumbers(first, self.which, varied)
+
+    def dense(self) -> Floats:
+        """All of them, (rows, n)."""
+        return np.array(
+            np.broadcast_to(self.take(np.arange(len(self.first))), (len(self.first), self.variants))
+        )
+
+    def are_finite(self) -> Flags:
+        """Which variants have finite numbers only."""
+        same = np.delete(self.first, self.which)
+        return np.asarray(np.isfinite(self.varied).all(axis=0) & np.isfinite(same).all())
+
+    def _slots(self) -> Ints:
+        """The place of each row among those that vary, or -1."""
+        out = np.full(len(self.first), -1)
+        out[self.which] = np.arange(len(self.which))
+        return out
+
+
+def _is_same(x: Floats) -> bool:
+    """Whether all entries have the same bits; most that differ do so at the first two."""
+    if x.size < 2:
+        return True
+    bits = np.ascontiguousarray(x).view(np.int64)
+    return bool(bits[0] == bits[1]) and bool((bits == bits[0]).all())
+
+
+class Replay:
+    """A tape as straight text, compiled: for one mechanism over floats, for many over arrays."""
+
+    def __init__(
+        self,
+        inputs: int,
+        done: list[tuple[str, tuple]],
+        asked: list[tuple[tuple[str, str, str], bool]],
+        outputs: list[str],
+    ) -> None:
+        self.operations = len(done) + len(asked)
+        self.count = len(outputs)
+        self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
+        self._one: Callable[[Sequence[float]], list[float] | None] | None = None
+        self._split: _Split | None = None
+
+    def one(self, numbers: Sequence[float]) -> list[float] | None:
+        """The outputs for one list of numbers; None if something is decided otherwise."""
+        if self._one is None:
+            lines = [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(self._done),
+                *_checks(self._asked),
+                f" return [{','.join(self._outputs)}]",
+            ]
+            self._one = _define("xs", lines, _PLAIN_NAMES)
+        try:
+            return self._one(numbers)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # a root of less than zero, too large a number: it is for the build to tell
+            return None
+
+    def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
+        """The outputs of n variants, and where all is decided as it was.
+
+        numbers: each input, (n,), or a float that is the same for all. What does not depend on those that vary is
+        done once.
+        """
+        varies = tuple(isinstance(x, np.ndarray) for x in numbers)
+        if self._split is None or self._split.varies != varies:
+            self._split = self._split_by(varies)
+        split, good = self._split, np.ones(n, bool)
+        shared = split.run_shared(numbers)
+        if shared is None:
+            return ManyNumbers.of([np.nan] * self.count, n), np.zeros(n, bool)
+        given, fixed = shared
+        varied = np.empty((len(split.outputs), n))
+        # in one thread: operations on a chunk are so short that eight took three times as long
+        for first in range(0, n, CHUNK):
+            part = slice(first, first + CHUNK)
+            some = [x[part] for x, one in zip(numbers, varies, strict=True) if one]
+            split.run_varied(some, given, good[part], varied[:, part])
+        rows: list[Any] = list(fixed)
+        for i, row in zip(split.outputs, varied, strict=True):
+            rows[i] = row
+        found = ManyNumbers.of(rows, n)
+        for x in numbers:
+            good &= np.isfinite(x)
+        return found, good & found.are_finite()
+
+    def _split_by(self, varies: tuple[bool, ...]) -> _Split:
+        """The tape in two: what the inputs that all variants share determine, and the rest."""
+        names = {f"x{i}" for i, one in enumerate(varies) if one}
+        shared, varied = [], []
+        for name, key in self._done:
+            if names.intersection(map(str, key[1:])):
+                names.add(name)
+                varied.append((name, key))
+            else:
+                shared.append((name, key))
+        later = [(key, answer) for key, answer in self._asked if names.intersection(key[1:])]
+        first = [(key, answer) for key, answer in self._asked if not names.intersection(key[1:])]
+        outputs = [i for i, name in enumerate(self._outputs) if name in names]
+        used = {str(x) for _, key in varied for x in key[1:]} | {
+            x for key, _ in later for x in key[1:]
+        }
+        handed = [name for name, _ in shared if name in used]
+        handed += [f"x{i}" for i, one in enumerate(varies) if not one and f"x{i}" in used]
+        fixed = ["0.0" if name in names else name for name in self._outputs]
+        tuple_of = "".join(f"{name}," for name in handed)
+        run_shared = _define(
+            "xs",
+            [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(shared),
+                *_checks(first),
+                f" return ({tuple_of}),[{','.join(fixed)}]",
+            ],
+            _PLAIN_NAMES,
+        )
+        run_varied = _define(
+            "xs,given,good,out",
+            [
+                _unpack([f"x{i}" for i, one in enumerate(varies) if one], "xs"),
+                _unpack(handed, "given"),
+                *_brief(varied, later, [self._outputs[i] for i in outputs]),
+            ],
+            _ARRAY_NAMES,
+        )
+        return _Split(varies, outputs, run_shared, run_varied)
+
+
+class _Split(NamedTuple):
+    """A tape for many variants: which inputs vary, which outputs do, and the two parts of its text."""
+
+    varies: tuple[bool, ...]
+    outputs: list[int]
+    shared: Callable[[Sequence[Any]], tuple[Any, list[float]] | None]
+    varied: Callable[[list[Floats], Any, Flags, Floats], None]
+
+    def run_shared(self, numbers: Sequence[Any]) -> tuple[Any, list[float]] | None:
+        """What is handed on, and outputs; None if something is decided otherwise."""
+        try:
+            return self.shared(numbers)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # a root of less than zero, too large a number
+            return None
+
+    def run_varied(self, some: list[Floats], given: Any, good: Flags, out: Floats) -> None:
+        """The rest of some variants."""
+        with np.errstate(all="ignore"):
+            self.varied(some, given, good, out)
+
+
+def _define(arguments: str, lines: list[str], names: dict[str, Any]) -> Any:
+    """A function with this text."""
+    space = dict(names)
+    exec(compile("\n".join([f"def run({arguments}):", *lines]), "<replay>", "exec"), space)
+    return space["run"]
+
+
+def _unpack(names: list[str], source: str) -> str:
+    return f" {''.join(f'{name},' for name in names)}={source}" if names else " pass"
+
+
+def _operations(done: list[tuple[str, tuple]]) -> list[str]:
+    return [f" {name}={_TEXT[key[0]].format(*key[1:])}" for name, key in done]
+
+
+def _brief(
+    done: list[tuple[str, tuple]],
+    asked: list[tuple[tuple[str, str, str], bool]],
+    outputs: list[str],
+) -> list[str]:
+    """Operations, checks and outputs, each as soon as it can be.
+
+    Arrays are given back after their last use: few of them are alive at a time, and they stay in the cache.
+    """
+    place = {name: i for i, (name, _) in enumerate(done)}
+    lines = [[f" {name}={_TEXT[key[0]].format(*key[1:])}"] for name, key in done]
+    first: list[str] = []
+    last = dict(place)
+    for i, (_, key) in enumerate(done):
+        last.update((name, i) for name in map(str, key[1:]) if name in place)
+    for key, answer in asked:
+        at = max((place[x] for x in key[1:] if x in place), default=-1)
+        (lines[at] if at >= 0 else first).append(f" good&={_asked_text(key, answer)}")
+        last.update((x, max(last[x], at)) for x in key[1:] if x in place)
+    for n, name in enumerate(outputs):
+        (lines[place[name]] if name in place else first).append(f" out[{n}]={name}")
+    for name, at in last.items():
+        lines[at].append(f" del {name}")
+    return first + [line for some in lines for line in some]
+
+
+def _checks(asked: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
+    """Lines that return None where something is decided otherwise."""
+    conditions = [f"({_asked_text(key, answer)})" for key, answer in asked]
+    # in pieces: Python nests a long chain of conditions too deeply
+    pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
+    return [f" if not({' and '.join(some)}): return None" for some in pieces]
+
+
+def _asked_text(key: tuple[str, str, str], answer: bool) -> str:
+    op, a, b = key
+    # written so that what is no number answers as it would in the text
+    return f"({a}{op}{b})" if answer else f"(({a}{op}{b})==False)"
+
+
+# the few functions that models are made of, over floats and numbers alike
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """The square root."""
+    return x.tape.do("sqrt", x) if isinstance(x, TracedNumber) else math.sqrt(x)
+
+
+def sine(x: Scalar) -> Scalar:
+    """The sine."""
+    return x.tape.do("sin", x) if isinstance(x, TracedNumber) else math.sin(x)
+
+
+def larger(a: Scalar, b: Scalar) -> Scalar:
+    """The larger of two: which one it is decides nothing."""
+    if isinstance(a, TracedNumber):
+        return a.tape.do("max", a, b)
+    return b.tape.do("max", a, b) if isinstance(b, TracedNumber) else max(a, b)
+
+
+def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
+    """The largest of some, at least this."""
+    if (
+        isinstance(values, list)
+        and len(values) >= MANY
+        and TracedNumber not in set(map(type, values))
+    ):
+        return max([least, *values])
+    out: Scalar = least
+    for x in values:
+        out = larger(out, x)
+    return out
+
+
+def mean(values: Sequence[Scalar]) -> Scalar:
+    """Their mean; summed by halves, as arrays are, so that many of them lose no digits."""
+    if len(values) >= MANY:
+        try:
+            return _sum_of_many(np.array(values, dtype=float)) / float(len(values))
+        except UntracedError:
+            # a tape writes down each sum
+            pass
+    return _sum_of(values) / float(len(values))
+
+
+def _sum_of_many(values: Floats) -> float:
+    """The same sums as `_sum_of` has, of all halves of a size at once."""
+    start, size = np.array([0]), np.array([len(values)])
+    levels = []
+    while (split := size > 8).any():
+        levels.append(split)
+        place = np.repeat(np.arange(len(size)), 1 + split)
+        second = np.append(False, place[1:] == place[:-1])
+        half = size[place] // 2
+        start = start[place] + np.where(second, half, 0)
+        size = np.where(second, size[place] - half, np.where(split[place], half, size[place]))
+    out = values[start]
+    for i in range(1, 8):
+        more = size > i
+        out[more] = out[more] + values[start[more] + i]
+    for split in reversed(levels):
+        first = np.cumsum(1 + split) - 1 - split
+        halves = first[split]
+        whole = out[first]
+        whole[split] = out[halves] + out[halves + 1]
+        out = whole
+    return float(out[0])
+
+
+def _sum_of(values: Sequence[Scalar]) -> Scalar:
+    n = len(values)
+    if n > 8:
+        return _sum_of(values[: n // 2]) + _sum_of(values[n // 2 :])
+    out = values[0]
+    for x in values[1:]:
+        out = out + x
+    return out
+
+
+def length_of(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The distance of two places."""
+    parts = [x - y for x, y in zip(a, b, strict=True)]
+    return sqrt(_sum_of([x * x for x in parts]))
+
+
+def is_finite(x: Scalar) -> bool:
+    """Whether it is a number, and a finite one."""
+    # inputs of a tape are finite, in a replay as well
+    return (isinstance(x, TracedNumber) and x in x.tape) or x - x == 0.0
+
+
+# what is said of a number that is not
+UNUSABLE = f"is not finite, or larger than {LARGEST_NUMBER:g}"
+
+
+def is_usable(x: Scalar) -> bool:
+    """Whether it is a number that can be computed with: finite, and so that products are."""
+    return abs(x) <= LARGEST_NUMBER
+
+
+def eigen(matrix: Sequence[Sequence[Any]]) -> tuple[list[Scalar], list[list[Scalar]]]:
+    """Eigenvalues of a symmetric 3 x 3 matrix, the least first, and their unit vectors."""
+    entries = [matrix[i][j] for i in range(3) for j in range(i + 1)]
+    tape = next((x.tape for x in entries if isinstance(x, TracedNumber)), None)
+    if tape is None:
+        values: Any = _eigen(*entries)
+        values = values.tolist()
+    else:
+        whole = tape.do("eigen", *entries)
+        values = [tape.pick(whole, i) for i in range(12)]
+    return values[:3], [values[3:6], values[6:9], values[9:]]
+
+
+def _eigen(*entries: float) -> Floats:
+    """Eigenvalues and vectors of a symmetric matrix, or of many of them, one after the other: (12, ...)."""
+    a, b, c, d, e, f = np.broadcast_arrays(*entries)
+    matrix = np.stack([a, b, d, b, c, e, d, e, f], axis=-1).reshape(*np.shape(a), 3, 3)
+    # what is no number is found at the end
+    matrix = np.where(np.isfinite(matrix).all(axis=(-2, -1), keepdims=True), matrix, 0.0)
+    widths, directions = np.linalg.eigh(matrix)
+    flat = np.swapaxes(directions, -1, -2).reshape(*np.shape(a), 9)
+    return np.moveaxis(np.concatenate([widths, flat], axis=-1), -1, 0)
+
+
+def _sines(x: Any) -> Any:
+    """One by one: those of arrays differ in the last bit."""
+    values = np.ravel(x).tolist()
+    return np.array([math.sin(v) if math.isfinite(v) else math.nan for v in values]).reshape(
+        np.shape(x)
+    )
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "max": max,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "rint": lambda a: float(round(a)),
+    "eigen": lambda *x: _eigen(*x).tolist(),
+}
+_ABREAST = _PLAIN | {
+    "max": np.maximum,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "sin": _sines,
+    "rint": np.rint,
+    "eigen": lambda *x: _eigen(*x),
+}
+_CONSTANTS = {"inf": np.inf, "nan": np.nan}
+_PLAIN_NAMES = _CONSTANTS | {
+    "larger": max,
+    "size": abs,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "whole": _PLAIN["rint"],
+    "eigen": _PLAIN["eigen"],
+}
+_ARRAY_NAMES = _CONSTANTS | {
+    "larger": np.maximum,
+    "size": np.abs,
+    "sqrt": np.sqrt,
+    "sin": _sines,
+    "whole": np.rint,
+    "eigen": _eigen,
+}

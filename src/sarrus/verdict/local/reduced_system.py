@@ -1,0 +1,210 @@
+"""The joint equations around a configuration, split by the singular vectors of their Jacobian.
+
+    Phi(q + x) = J x + 1/2 B(x, x),      J = U S V^T + (what counts as zero)
+
+N: basis of the null space of J (first-order freedoms), L: of its left null space (dependences). Bodies that are
+not
+connected to each other make systems of their own (`split_system`): their branches are combined, not searched
+together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
+
+from ...arrays import Floats, Ints
+from ...kinematics.constraints import Constraints
+from ...thresholds import NO_COMBINATION, SPARSE_ENTRY, TAYLOR_ZERO
+
+# entries of B up to which it is an array
+MOST_ENTRIES = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSystem:
+    """Some equations (rows) of the constraints over some coordinates (columns), around q."""
+
+    joints: Constraints
+    q: Floats
+    rows: Ints
+    columns: Ints
+    # how many times more than usual counts as zero
+    zero_margin: float = 1.0
+
+    @cached_property
+    def J(self) -> Floats:
+        """The Jacobian at q."""
+        return self.joints.jacobian(self.q)[np.ix_(self.rows, self.columns)]
+
+    @cached_property
+    def tensor(self) -> Floats | None:
+        """B as an array (rows, columns, columns) of small systems: products then are those of matrices."""
+        n = len(self.columns)
+        if len(self.rows) * n * n > MOST_ENTRIES:
+            return None
+        unit = self.widen(np.eye(n))
+        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+
+    def jacobian_at(self, x: Floats) -> Floats:
+        """The Jacobian after a displacement x."""
+        if self.tensor is not None:
+            return self.J + self.tensor @ x
+        return self.joints.jacobian(self.q + self.widen(x))[np.ix_(self.rows, self.columns)]
+
+    def phi_at(self, x: Floats) -> Floats:
+        """Phi(q + x) - Phi(q): what q itself is off is not a matter of its branches."""
+        if self.tensor is not None:
+            return (self.J + 0.5 * (self.tensor @ x)) @ x
+        return self.J @ x + 0.5 * self.joints.bend(self.widen(x))[self.rows]
+
+    def bilinear(self, X: Floats, Y: Floats) -> Floats:
+        """B(x, y) of all columns x of X with all columns y of Y, shape (rows, columns of X * columns of Y)."""
+        if self.tensor is not None:
+            products = np.asarray(X.T @ self.tensor @ Y)
+            return products.reshape(len(self.rows), X.shape[1] * Y.shape[1])
+        return self.joints.bend_pairs(self.widen(X), self.widen(Y))[self.rows]
+
+    def widen(self, x: Floats) -> Floats:
+        """Displacements of all coordinates of the mechanism."""
+        if len(self.columns) == len(self.q):
+            return x
+        out = np.zeros((len(self.q), *x.shape[1:]))
+        out[self.columns] = x
+        return out
+
+    @cached_property
+    def split(self) -> Split:
+        """The singular vectors of J, its small values left out."""
+        U, values, V = np.linalg.svd(self.J)
+        rank = int(np.sum(values > NO_COMBINATION))
+        left_out = float(values[rank:].max(initial=0.0))
+        return Split(U[:, :rank], values[:rank], V[:rank].T, V[rank:].T, U[:, rank:], left_out)
+
+    @cached_property
+    def zero(self) -> float:
+        """Taylor coefficients below this count as zero: rounding, and what q is off its singular configuration."""
+        return self.zero_margin * max(TAYLOR_ZERO, 100.0 * self.split.left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """J = U S V^T, bases N, L of what it leaves free and dependent; left_out: largest value taken as zero."""
+
+    U: Floats
+    S: Floats
+    V: Floats
+    N: Floats
+    L: Floats
+    left_out: float
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentPart:
+    """Freedoms N and dependences L of a system that are analysed together, the others being at rest."""
+
+    system: LocalSystem
+    N: Floats
+    L: Floats
+
+    @property
+    def freedoms(self) -> int:
+        """How many first-order freedoms there are."""
+        return self.N.shape[1]
+
+    @cached_property
+    def quadrics(self) -> Floats:
+        """L^T B(N a, N a) / 2 as symmetric matrices, shape (dependences, freedoms, freedoms)."""
+        m = self.freedoms
+        if not self.L.size or not m:
+            return np.zeros((self.L.shape[1], m, m))
+        found = 0.5 * (self.L.T @ self.system.bilinear(self.N, self.N)).reshape(-1, m, m)
+        return np.where(np.abs(found) < self.system.zero, 0.0, found)
+
+
+def split_system(joints: Constraints, q: Floats) -> list[LocalSystem]:
+    """The systems of bodies that are connected to each other by joints; coordinates of none are left out."""
+    form, n = joints.form, len(q)
+    number = np.full(joints.total, -1)
+    number[joints.kept] = np.arange(len(joints.kept))
+    rows = number[form.J_eq]
+    keep = rows >= 0
+    rows, columns = rows[keep], form.J_col[keep]
+    m = len(joints.kept)
+    graph = sparse.coo_array((np.ones(len(rows)), (rows, m + columns)), shape=(m + n, m + n))
+    count, label = connected_components(graph, directed=False)
+    if count == 1:
+        return [LocalSystem(joints, q, np.arange(m), np.arange(n))]
+    parts = []
+    for k in range(count):
+        own = np.flatnonzero(label[m:] == k)
+        if len(own):
+            parts.append(LocalSystem(joints, q, np.flatnonzero(label[:m] == k), own))
+    return parts
+
+
+def find_factors(system: LocalSystem) -> list[IndependentPart]:
+    """The freedoms of a system in groups that no second-order equation couples; first those that none contains.
+
+    Where an equation vanishes in second order it may couple any of them: then they stay together.
+    """
+    split = system.split
+    N, L = sparser(split.N), sparser(split.L)
+    whole = IndependentPart(system, N, L)
+    m, k = N.shape[1], L.shape[1]
+    if m < 2 or k < 1:
+        return [whole]
+    used = np.any(whole.quadrics != 0.0, axis=2)
+    if not used.any(axis=1).all():
+        return [whole]
+    rows, columns = np.nonzero(used)
+    graph = sparse.coo_array((np.ones(len(rows)), (rows, k + columns)), shape=(k + m, k + m))
+    count, label = connected_components(graph, directed=False)
+    if count == 1:
+        return [whole]
+    groups = []
+    for c in range(count):
+        groups.append(IndependentPart(system, N[:, label[k:] == c], L[:, label[:k] == c]))
+    free = [g for g in groups if not g.L.shape[1]]
+    bound = [g for g in groups if g.L.shape[1]]
+    if free:
+        joined = np.hstack([g.N for g in free])
+        bound.insert(0, IndependentPart(system, joined, L[:, :0]))
+    return bound
+
+
+def sparser(basis: Floats) -> Floats:
+    """A basis of the same space with columns of few entries: those of loops that are neighbours stay apart."""
+    k = basis.shape[1]
+    if k < 2:
+        return basis
+    pivots = linalg.qr(basis.T, mode="r", pivoting=True)[1][:k]
+    out = np.linalg.solve(basis[pivots].T, basis.T).T
+    out[np.abs(out) < SPARSE_ENTRY] = 0.0
+    shrinking = True
+    while shrinking:
+        shrinking = False
+        for i in range(k):
+            for j in range(k):
+                shrinking |= i != j and _thin_out(out, i, j)
+    return out / np.linalg.norm(out, axis=0)
+
+
+def _thin_out(out: Floats, i: int, j: int) -> bool:
+    """Subtract from column i the multiple of column j that removes most entries; whether there was one."""
+    both = (out[:, i] != 0.0) & (out[:, j] != 0.0)
+    if np.count_nonzero(both) * 2 <= np.count_nonzero(out[:, j]):
+        return False
+    ratios = out[both, i] / out[both, j]
+    votes = np.abs(ratios[:, None] - ratios) < SPARSE_ENTRY
+    best = int(np.argmax(votes.sum(axis=1)))
+    changed = out[:, i] - ratios[best] * out[:, j]
+    changed[np.abs(changed) < SPARSE_ENTRY] = 0.0
+    if np.count_nonzero(changed) >= np.count_nonzero(out[:, i]):
+        return False
+    out[:, i] = changed
+    return True

@@ -1,0 +1,260 @@
+"""Mending: the nearest dimensions that let a mechanism move exactly which is locked by a small misfit.
+
+With left null vectors n of W at many poses of the path along its almost-freedom (self-stress of the moving
+linkage), g the gaps there and P their rates with the joint places and axes p of the bodies,
+
+    n^T (g + P p) = 0  at all poses,      |p| least,
+
+repeated until the gaps are rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..kinematics.configuration import Pose
+from ..mechanism import End, LockedError, Mechanism, Move, loosen_rods, move_bodies
+from ..thresholds import ALIGNED_AXES, MENDED, MISFIT, NULL_SHARE
+from .joint_equations import JointEquations, make_joint_equations
+from .locked import Locked, find_locked, measure_misfit
+
+# conditions on the dimensions weaker than this share of the strongest are left out, at first
+WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Mended:
+    """A mechanism whose dimensions were changed so that it moves; by how much at most [m, rad]."""
+
+    mechanism: Mechanism
+    metres: float
+    radians: float
+    left: float
+
+
+def bridge_misfit(
+    mechanism: Mechanism, equations: JointEquations, misfit: float | None
+) -> tuple[Mechanism, list[str]]:
+    """A mechanism that moves exactly instead of one that is locked by a small misfit, and what was done.
+
+    misfit [m]: what may be bridged, MISFIT of the mechanism's length if left out. Raises MechanismError if it
+    would move with more. What moves anyway, and structures, are returned as they are.
+    """
+    allowed = MISFIT * equations.length if misfit is None else misfit
+    locked = find_locked(equations)
+    if locked is None or not locked.nearly:
+        return mechanism, []
+    words = f"{locked.freedoms} of its freedoms almost only" if locked.exact else "locked in truth"
+    kept = (
+        f"{words} (smallest singular value {locked.value:.1e}): along them joints would open by "
+        f"{locked.misfit:.2e} m"
+    )
+    if locked.exact and not locked.within(allowed):
+        return mechanism, [f"{kept}, and {allowed:.2e} m are allowed: they are held"]
+    if not locked.within(allowed):
+        raise LockedError(
+            f"mechanism '{mechanism.name}' is locked: no motion keeps all joints closed (smallest singular value "
+            f"{locked.value:.1e}). It would move within a misfit of {locked.misfit:.3g} m, and {allowed:.3g} m "
+            "are allowed: give places and axes to all digits, or allow more with misfit=, or 0 for a structure"
+        )
+    mended = mend_geometry(mechanism, locked)
+    if mended is None and locked.exact:
+        return mechanism, [
+            f"{kept}; no dimensions near the given ones were found that make them exact"
+        ]
+    if mended is None:
+        raise LockedError(
+            f"mechanism '{mechanism.name}' is locked, and moves within a misfit of {locked.misfit:.3g} m; but no "
+            "dimensions near the given ones were found that let it move exactly: give places and axes to more "
+            "digits"
+        )
+    axes = f", axes by up to {mended.radians:.2e} rad" if mended.radians else ""
+    return mended.mechanism, [
+        f"{words}, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
+        f"singular value {locked.value:.1e}): joint places were changed in their bodies by up to "
+        f"{mended.metres:.2e} m{axes}, so that it moves"
+    ]
+
+
+def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
+    """The mechanism with the least changed joint places and axes that moves exactly; None if not found."""
+    aligned, turned = _align_axes(mechanism)
+    if turned and find_locked(make_joint_equations(aligned)) is None:
+        return Mended(mechanism=aligned, metres=0.0, radians=turned, left=0.0)
+    equations = make_joint_equations(mechanism)
+    slot = _slots(mechanism, equations)
+    far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
+    # places alone first: axes that are parallel stay so. Few conditions make a linkage paradoxical; weak ones, of
+    # the size of the misfit itself, come last
+    for axes, weakest in product((False, True), WEAKEST):
+        change, poses, left = _mend(equations, slot, list(locked.path), weakest, axes)
+        if left <= MENDED * equations.length * far:
+            return Mended(
+                mechanism=_write(mechanism, equations, change, poses[0]),
+                metres=float(np.linalg.norm(change[:, :3], axis=1).max()),
+                radians=float(np.linalg.norm(change[:, 3:], axis=1).max()),
+                left=left,
+            )
+    return None
+
+
+def _align_axes(mechanism: Mechanism) -> tuple[Mechanism, float]:
+    """The mechanism with axes that are almost parallel made so, and by how much they were turned at most [rad].
+
+    Least changes would make them meet far away instead: a spherical linkage, which rounding cannot tell from this.
+    """
+    found: list[Floats] = []
+    turned = 0.0
+    changed = mechanism.copy()
+    for n, joint in enumerate(mechanism.joints):
+        ends = []
+        for end in joint.ends:
+            if end.axis is None or mechanism.dimension == 2:
+                ends.append(end)
+                continue
+            axis = np.asarray(end.axis, dtype=float) / np.linalg.norm(end.axis)
+            signed = ((s, other) for other in found for s in (1.0, -1.0))
+            near = [s * b for s, b in signed if np.linalg.norm(axis - s * b) <= ALIGNED_AXES]
+            if not near:
+                found.append(axis)
+            else:
+                turned = max(turned, float(np.linalg.norm(axis - near[0])))
+            ends.append(replace(end, axis=near[0] if near else axis))
+        changed.joints[n] = replace(joint, ends=tuple(ends))
+    return changed, turned
+
+
+def _mend(
+    equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float, axes: bool
+) -> tuple[Floats, list[Pose], float]:
+    """Changes of places (and axes, if wanted), (slots, 6), the poses with them, and the largest gap left there."""
+    n = int(slot.max()) + 1
+    free = np.tile([True] * 3 + [axes] * 3, n)
+    change = np.zeros((n, 6))
+    best = (change, poses, np.inf)
+    now, still = equations, 0
+    while still < 2:
+        conditions, sides, steps = [], [], []
+        for pose in poses:
+            W, g, P = _rates(now, slot, pose, n)
+            U, values, V = np.linalg.svd(W)
+            rank = int(np.sum(values > NULL_SHARE * values[0]))
+            null = U[:, rank:]
+            conditions.append(null.T @ P)
+            sides.append(-null.T @ g)
+            steps.append((U[:, :rank], values[:rank], V[:rank], g, P))
+        A = np.vstack(conditions) * free
+        p = free * np.linalg.lstsq(A, np.concatenate(sides), rcond=weakest)[0]
+        change = change + p.reshape(-1, 6) * np.repeat([equations.length, 1.0], 3)
+        poses = [
+            pose.moved(now.twists(pose, -V.T @ ((U.T @ (g + P @ p)) / values)))
+            for pose, (U, values, V, g, P) in zip(poses, steps, strict=True)
+        ]
+        now = _changed(equations, slot, change)
+        left = max(measure_misfit(now, pose) for pose in poses)
+        still = 0 if left < 0.7 * best[2] else still + 1
+        if left < best[2]:
+            best = (change, poses, left)
+    return best
+
+
+def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
+    """Number of the (joint, body) that each side of each pair is, (pairs, 2)."""
+    first = np.cumsum([0, *(len(j.ends) for j in mechanism.joints)])
+    seen = np.zeros(len(mechanism.joints), dtype=np.int64)
+    out = []
+    number = {joint.name: j for j, joint in enumerate(mechanism.joints)}
+    for j in equations.pair_joint:
+        if j >= len(seen):
+            # a coupling stands as its joint does
+            j = number[mechanism.couplings[j - len(seen)].joint]
+            out.append((first[j], first[j] + 1))
+            continue
+        seen[j] += 1
+        out.append((first[j], first[j] + seen[j]))
+    return np.array(out, dtype=np.int64).reshape(-1, 2)
+
+
+def _changed(equations: JointEquations, slot: Ints, change: Floats) -> JointEquations:
+    """The joint equations with places and axes changed in their bodies."""
+
+    def axes(old: Floats, side: int) -> Floats:
+        new = old + change[slot[:, side], 3:]
+        size = np.linalg.norm(new, axis=1)
+        return new / np.where(size > 0.0, size, 1.0)[:, None]
+
+    return replace(
+        equations,
+        pair_place=equations.pair_place + change[slot[:, 0], :3],
+        pair_other_place=equations.pair_other_place + change[slot[:, 1], :3],
+        pair_axis=axes(equations.pair_axis, 0),
+        pair_other_axis=axes(equations.pair_other_axis, 1),
+    )
+
+
+def _rates(
+    equations: JointEquations, slot: Ints, pose: Pose, n: int
+) -> tuple[Floats, Floats, Floats]:
+    """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
+    L = equations.length
+    scale = np.where(equations.row_about, 1.0, 1.0 / L)
+    gaps, W = equations.look(pose)
+    u = equations.directions(pose)
+    turns = np.concatenate([pose.turns, np.eye(3)[None]])
+    P = np.zeros((equations.rows, n, 6))
+    rows = np.arange(equations.rows)
+    pair = equations.row_pair
+    ends = [
+        np.einsum("pij,pj->pi", turns[equations.pair_bodies[:, side]], axis)[pair]
+        for side, axis in enumerate((equations.pair_axis, equations.pair_other_axis))
+    ]
+    # two equations about: those of a common axis
+    about = np.bincount(pair[equations.row_about], minlength=len(equations.pair_joint))
+    hinged = equations.row_about & (about[pair] == 2)
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        R = turns[equations.pair_bodies[pair, side]]
+        along = sign * np.einsum("rji,rj->ri", R, u)
+        at = slot[pair, side]
+        P[rows, at, :3] += np.where(equations.row_about[:, None], 0.0, along)
+        across = np.cross(ends[1], u) if side == 0 else np.cross(u, ends[0])
+        P[rows, at, 3:] += np.where(hinged[:, None], np.einsum("rji,rj->ri", R, across), 0.0)
+    if equations.dimension == 2:
+        P[:, :, 2:] = 0.0
+    return scale[:, None] * W, scale * gaps, P.reshape(equations.rows, 6 * n)
+
+
+def _write(
+    mechanism: Mechanism,
+    equations: JointEquations,
+    change: Floats,
+    pose: Pose,
+) -> Mechanism:
+    """The mechanism at a pose with its joints changed in their bodies."""
+    d = mechanism.dimension
+    at = 0
+    changed = mechanism.copy()
+    for n, joint in enumerate(mechanism.joints):
+        mine = change[at : at + len(joint.ends)]
+        at += len(joint.ends)
+        if joint.at is not None:
+            ends = (_changed_end(end, c, d) for end, c in zip(joint.ends, mine, strict=True))
+            changed.joints[n] = replace(joint, ends=tuple(ends))
+    moves = {
+        body.name: Move(
+            body.center,
+            pose.turns[i][:d, :d],
+            body.center + (pose.centers[i] - equations.centers[i])[:d],
+        )
+        for i, body in enumerate(mechanism.bodies)
+    }
+    return loosen_rods(move_bodies(changed, moves))
+
+
+def _changed_end(end: End, change: Floats, d: int) -> End:
+    place = None if end.place is None else end.place + change[:d]
+    axis = None if end.axis is None else end.axis / np.linalg.norm(end.axis) + change[3 : 3 + d]
+    return End(end.body, place, axis)
