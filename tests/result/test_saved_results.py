@@ -243,7 +243,7 @@ def test_the_file_is_plain(tmp_path):
         assert "double four-bar" in file["mechanism"].asstr()[()]
         kinds = set()
         file.visititems(lambda name, item: kinds.add(getattr(item, "dtype", None)))
-        settings = json.loads(file["asked/duration"].asstr()[()])
+        settings = json.loads(file["settings/duration"].asstr()[()])
     assert settings == 1.0
     # variable-length text is the only kind of object
     assert {str(k) for k in kinds if k is not None} <= {"float64", "int64", "object", "bool"}
