@@ -65,9 +65,14 @@ def names_used(path, tree):
             node = node.value
         if isinstance(node, ast.Name) and node.id in packages:
             yield packages[node.id], parts
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_load":
-            if path.name == "__init__.py" and isinstance(node.args[0], ast.Constant):
-                yield own, [node.args[0].value, *parts]
+        elif is_load(node) and path.name == "__init__.py":
+            yield own, [node.args[0].value, *parts]
+
+
+def is_load(node):
+    """Whether it is a call `_load("module")`."""
+    called = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_load"
+    return called and isinstance(node.args[0], ast.Constant)
 
 
 @pytest.mark.parametrize(
