@@ -141,6 +141,11 @@ def test_every_key_that_a_report_reads_is_required(folder):
             records.validate(changed(good, where, DELETED), records.ProblemRun)
 
 
+def written(record):
+    """A record as text: 0 and 0.0 are two."""
+    return json.dumps(record, sort_keys=True)
+
+
 @pytest.mark.slow
 def test_mutated_submissions_become_rows(submission, tmp_path, capsys):
     """A board shows every mutant: as a row of the table, or as a row with its reason; the good one always."""
@@ -152,7 +157,9 @@ def test_mutated_submissions_become_rows(submission, tmp_path, capsys):
     for where, record in mutants(good, seed=2):
         (place / "run.json").write_text(json.dumps(record))
         found, bad = collect_records([submission, place])
-        assert len(found) + len(bad) == 2
+        # a record that lacks only what has a default is the same run, which is listed once
+        same = not bad and written(records.read_run(place / "run.json")) == written(good)
+        assert len(found) + len(bad) == (1 if same else 2), where
         assert found[0]["place"] == str(submission)
         for path, why in bad:
             assert path == str(place)
