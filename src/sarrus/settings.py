@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import Floats
+from .names import short
+from .thresholds import LARGEST_NUMBER
 
 DEFAULT_TOLERANCE = 1e-10
 # steps of a run, if nothing else is said
@@ -83,6 +85,11 @@ def check_seconds(name: str, value: float) -> float:
     seconds = _float(name, value, "a positive number of seconds")
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
+    # quotients of two of them are finite, so steps and outputs can be counted
+    if not 1 / LARGEST_NUMBER <= seconds <= LARGEST_NUMBER:
+        raise ValueError(
+            f"{name} = {seconds:g} s; give a number of seconds from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
+        )
     return seconds
 
 
@@ -108,6 +115,9 @@ def _float(name: str, value: float, wanted: str) -> float:
         return float("text" if isinstance(value, str) else value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} = {value!r}; give {wanted}") from error
+    except OverflowError as error:
+        # a whole number beyond all floats
+        raise ValueError(f"{name} = {short(value)}; give {wanted}") from error
 
 
 def check_tolerance(value: float) -> float:
