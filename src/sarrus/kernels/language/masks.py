@@ -42,7 +42,8 @@ from .kinds import (
     value_of,
     wider,
 )
-from .statements import FunctionBody
+from .statements import LEAVING, FunctionBody
+from .syntax import contains, list_statements
 
 W = simd.WIDTH
 TRUE = "splat (i1 true)"
@@ -50,7 +51,8 @@ NONE = "zeroinitializer"
 ZEROS = {FLOAT: "0.0", INT: "0", BOOL: "false", LANES: NONE, WHOLE: NONE, MASK: NONE}
 # kinds of a lane's own
 LANE_KINDS = frozenset(OWN.values())
-_LEAVING = (ast.Break, ast.Continue, ast.Return)
+# statements by which lanes leave on the way
+_LEAVING = (*LEAVING, ast.Return)
 
 
 class MaskedBody(FunctionBody):
@@ -121,7 +123,7 @@ class MaskedBody(FunctionBody):
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
         """All of it: the mask is one more argument, and results are in places until the end."""
-        loops = (x.target for x in ast.walk(node) if isinstance(x, ast.For))
+        loops = (x.target for x in list_statements(node.body) if isinstance(x, ast.For))
         self.indices = {x.id for x in loops if isinstance(x, ast.Name)}
         self.set_mask("%mask")
         self.emit(f"store {MASK} {NONE}, ptr {self.returned}")
@@ -364,7 +366,7 @@ class MaskedBody(FunctionBody):
             self.statements(node.body if test.value else node.orelse)
             return
         truth = self.truth(test)
-        if truth.kind == BOOL and not _leaves(node):
+        if truth.kind == BOOL and not contains(node, _LEAVING):
             self.branch_for_all(node, truth)
             return
         condition = self.convert(truth, MASK).name
@@ -455,7 +457,7 @@ class MaskedBody(FunctionBody):
         given = [self.whole(self.value(x)) for x in call.args[:2]]
         first, last = given if len(given) == 2 else (Number(INT, "0"), given[0])
         known = first.kind == last.kind == INT
-        if known and (not _leaves(node) or self.unrolled(node, first.name, last.name)):
+        if known and (not contains(node, _LEAVING) or self.unrolled(node, first.name, last.name)):
             super().do_For(node)
             return
         step = int(ast.literal_eval(call.args[2])) if len(call.args) == 3 else 1
@@ -623,8 +625,3 @@ class MaskedBody(FunctionBody):
             how = self.comparison(op, INT)
             return Number(MASK, self.line(f"icmp {how} {WHOLE} {a.name}, {b.name}"))
         return super().compare(op, a, b)
-
-
-def _leaves(node: ast.AST) -> bool:
-    """Whether lanes may leave on the way."""
-    return any(isinstance(x, _LEAVING) for x in ast.walk(node))
