@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,11 @@ from ..arrays import Flags, Floats, plain_sum
 from ..kinematics.configuration import read_spins
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..mechanism.elements import show
+from ..model.rows import Rows
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
     from ..model import Model
-    from ..model.rows import Rows
 
 
 # systems up to this many equations are solved densely
@@ -210,8 +210,9 @@ def solve_start_velocities(
 
 def _side_by_side(parts: list[Floats]) -> Floats:
     """Equations of the same models one after the other; parts with one row belong to all models."""
-    n = max(len(x) for x in parts)
-    return np.concatenate([np.broadcast_to(x, (n, *x.shape[1:])) for x in parts], axis=1)
+    n = max(map(len, parts))
+    whole = (x if len(x) == n else np.broadcast_to(x, (n, *x.shape[1:])) for x in parts)
+    return np.concatenate(list(whole), axis=1)
 
 
 def _times(A: Floats, x: Floats) -> Floats:
@@ -231,7 +232,7 @@ def _fixed(model: Model, wanted: list[_Wanted]) -> str:
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit.
+    """One given velocity as linear equations rows v = side; `back` makes what turns a miss into its unit.
 
     size: of what the sides were made of. A spin about a thin body's own line moves nothing: its side is rounding.
     """
@@ -241,7 +242,7 @@ class _Wanted:
     unit: str
     rows: Rows
     side: Floats
-    back: Floats
+    back: Callable[[], Floats]
     size: float
 
 
@@ -249,21 +250,25 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
     length = model.units.length
     for name, velocity in mechanism.velocities:
         rows = model.rows_of(name)
-        rows = replace(rows, val=rows.val / length)
+        rows = Rows(rows.start, rows.col, rows.val / length, rows.columns)
         what = f"velocity of point '{name}'"
-        back = length * np.eye(len(velocity))
         side = velocity / length
+        back = partial(np.multiply, length, np.eye(len(side)))
         yield _Wanted(what, velocity, "m/s", rows, side, back, float(np.linalg.norm(side)))
     for name, rate in mechanism.angular_velocities:
         spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
         rows, starts = model.spun[name]
         what = f"angular velocity of body '{name}'"
-        # columns: what a unit spin about each axis does to the vectors of the body
-        spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
-        back = np.linalg.pinv(spins)
         size = float(np.linalg.norm(spin) * np.linalg.norm(starts))
         side = np.cross(spin, starts).ravel()
+        back = partial(_spin_of, starts)
         yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, side, back, size)
+
+
+def _spin_of(starts: Floats) -> Floats:
+    """What makes the spin of a body of the rates of its vectors."""
+    # columns: what a unit spin about each axis does to the vectors of the body
+    return np.linalg.pinv(np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T)
 
 
 def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
@@ -272,7 +277,7 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
     A = sparse.csr_array(sparse.vstack([1e5 * model.jacobian(), *(w.rows.matrix for w in wanted)]))
     b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
     v = _least(model.mass_matrix(), A)(b)
-    misses = [float(np.linalg.norm(w.back @ (w.rows.matrix @ v - w.side))) for w in wanted]
+    misses = [float(np.linalg.norm(w.back() @ (w.rows.matrix @ v - w.side))) for w in wanted]
     miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
     who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
     return (
