@@ -189,14 +189,15 @@ def solve_start_velocities(
     A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
     b = _side_by_side([rates, *(side for _, side, _ in wanted)])
     # what is not finite is rejected elsewhere; a rest stands for it here
-    good: Flags = np.all(np.abs(A) < BEYOND, axis=(1, 2))
-    A = np.where(good[:, None, None], A, 0.0)
-    v, free = least_dense(M, A, b)
-    driven = np.abs(rates).max(axis=1, initial=0.0)
-    missed = np.zeros(1)
-    if driven.any():
+    good: Flags = np.abs(A).max(axis=(1, 2), initial=0.0) < BEYOND
+    if not good.all():
+        A = np.where(good[:, None, None], A, 0.0)
+    v, is_open = least_dense(M, A, b)
+    missed, drives_fit = np.zeros(1), np.ones(1, bool)
+    if rates.any():
         alone, _ = least_dense(M, A[:, :equations], rates)
         missed = np.abs(_times(A[:, :equations], alone) - rates).max(axis=1)
+        drives_fit = missed <= _allowed(np.abs(rates).max(axis=1))
     # a velocity of zero among others is as exact as they are
     largest = reduce(np.maximum, (size for *_, size in wanted), np.zeros(1))
     misses, at = _times(A, v) - b, equations
@@ -204,8 +205,9 @@ def solve_start_velocities(
         part = misses[:, at : at + side.shape[1]]
         good = good & ~(np.linalg.norm(part, axis=1) > _allowed(largest))
         at += side.shape[1]
-    is_open = free & (v != 0.0).any(axis=1) & bool(wanted)
-    return StartVelocities(v, good, missed, missed <= _allowed(driven), is_open)
+    if is_open.any():
+        is_open = is_open & (v != 0.0).any(axis=1) & bool(wanted)
+    return StartVelocities(v, good, missed, drives_fit, is_open)
 
 
 def _side_by_side(parts: list[Floats]) -> Floats:
@@ -303,27 +305,27 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
     """
     rows, columns = A.shape[1:]
     U, sizes, V = np.linalg.svd(A)
-    kept = sizes > SINGULAR * sizes.max(axis=-1, initial=0.0, keepdims=True)
-    inverse = np.where(kept, 1.0 / np.where(kept, sizes, 1.0), 0.0)
+    # they come falling
+    kept = sizes > SINGULAR * sizes[:, :1]
+    inverse = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=kept)
     most = min(rows, columns)
     v = _times(
         np.swapaxes(V[:, :most], 1, 2), inverse * _times(np.swapaxes(U[..., :most], 1, 2), b)
     )
+    if most == columns and kept.all():
+        return v, np.zeros(len(A), dtype=bool)
     null = np.ones((len(A), columns), dtype=bool)
     null[:, :most] = ~kept
-    free: Flags = np.any(null, axis=1)
-    if free.any():
-        N, H = V * null[..., None], M()
-        H = np.where(np.all(np.abs(H) < BEYOND, axis=(1, 2))[:, None, None], H, np.eye(columns))
-        H = H / np.einsum("...ii->...i", H).max(axis=-1, initial=1e-300)[..., None, None]
-        HN = H @ np.swapaxes(N, 1, 2)
-        # the identity stands in for directions that A determines
-        inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)
-        share = _times(
-            np.linalg.pinv(inside, rcond=1e-15, hermitian=True), _times(np.swapaxes(HN, 1, 2), v)
-        )
-        v = v - _times(np.swapaxes(N, 1, 2), share)
-    return v, free
+    N, H = V * null[..., None], M()
+    H = np.where(np.all(np.abs(H) < BEYOND, axis=(1, 2))[:, None, None], H, np.eye(columns))
+    H = H / np.einsum("...ii->...i", H).max(axis=-1, initial=1e-300)[..., None, None]
+    HN = H @ np.swapaxes(N, 1, 2)
+    # the identity stands in for directions that A determines
+    inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)
+    share = _times(
+        np.linalg.pinv(inside, rcond=1e-15, hermitian=True), _times(np.swapaxes(HN, 1, 2), v)
+    )
+    return v - _times(np.swapaxes(N, 1, 2), share), np.any(null, axis=1)
 
 
 def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats], Floats]:
