@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..ensemble.run_batch import EnsembleTable, NotTogetherError, Traced, run_group
+from ..ensemble.host import run_on_host
+from ..ensemble.run_batch import EnsembleTable, NotTogetherError, Traced
 from ..ensemble.variants import EnsembleResult, Variants
 from ..mechanism import MechanismError, get_value, to_data
 from ..mechanism.files.paths import split_path
@@ -60,7 +61,7 @@ class BatchRunner:
         group = self.numbers.group(given)
         table = EnsembleTable(len(values), self.dimension, self.settings, self.points, keep=True)
         if len(group.which):
-            table.take(group, run_group(group, self.settings, threads=1, keep=True))
+            table.take(group, run_on_host(group.plan, group.numbers, self.settings))
         return table.runs()
 
 
