@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -196,7 +196,7 @@ def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSett
     if method.setting == "step" and settings.tolerance is not None:
         raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
     # a file names its method itself
-    given = {"method": method.id, "options": method.options | settings.options}
+    given: dict[str, Any] = {"method": method.id, "options": method.options | settings.options}
     if method.setting == "tolerance" and settings.tolerance is None:
         given["tolerance"] = DEFAULT_TOLERANCE
     if method.setting == "step" and settings.step is None:

@@ -88,7 +88,7 @@ def run_all(
         if gpu:
             found = run_on_device(group.plan, group.numbers, settings, keep=keep)
             table.take(group, found)
-            # the orders of the host are higher: there most of what the device does not certify is certain
+            # the host uses higher orders: most runs that the device does not certify succeed there
             left = group.select(np.flatnonzero(found.reason != DONE))
         if not wants_digits(settings.setting) and left.pays:
             run = partial(run_on_host, threads=threads or _cores(), keep=keep)
@@ -112,7 +112,7 @@ class VariantGroup:
 
     @property
     def pays(self) -> bool:
-        """Whether they are worth code in lanes."""
+        """Whether it is worth compiling code for SIMD lanes."""
         return len(self.which) > 0 and pays(self.plan, len(self.which))
 
     def select(self, some: np.ndarray) -> VariantGroup:

@@ -77,7 +77,9 @@ class Judge:
         self.cpu += time.thread_time() - cpu
         return unbalanced or crawling
 
-    def _judge_energy(self, part: MotionPart, carried: Floats, tolerance: float | None) -> Ending | None:
+    def _judge_energy(
+        self, part: MotionPart, carried: Floats, tolerance: float | None
+    ) -> Ending | None:
         pieces, model = part.pieces, self._problem.model
         times = pieces.starts[: len(pieces.orders) + 1]
         drift, exchanged = np.empty((2, len(times)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -52,27 +53,26 @@ class Record:
     law: AccelerationRule | None = field(repr=False, default=None)
 
     @classmethod
-    def at(cls, model: Model, times: Floats, law: Law | None = None) -> Record:
+    def at(cls, model: Model, times: Floats, law: AccelerationRule | None = None) -> Record:
         """Room for outputs at some times."""
         count, nq = len(times), model.coordinates
         q, v, own = np.zeros((3, count, nq))
         work, restored = np.zeros((2, count))
         angles = np.zeros((count, len(model.loads.torsions.first)))
-        return cls(
-            model, times, q, v, angles, work, own, np.zeros(count, np.int64), restored, law
-        )
+        return cls(model, times, q, v, angles, work, own, np.zeros(count, np.int64), restored, law)
 
     def __len__(self) -> int:
         return len(self.times)
 
     def __getitem__(self, rows: slice) -> Record:
         """The outputs of a slice, sharing memory."""
-        return Record(self.model, *(x[rows] for x in _rows_of(self)), self.law)
+        cut: Any = (x[rows] for x in _rows_of(self))
+        return Record(self.model, *cut, self.law)
 
     def __add__(self, other: Record) -> Record:
         """The outputs of both, one after the other."""
-        pairs = zip(_rows_of(self), _rows_of(other), strict=True)
-        return Record(self.model, *(np.concatenate(pair) for pair in pairs), self.law)
+        both: Any = map(np.concatenate, zip(_rows_of(self), _rows_of(other), strict=True))
+        return Record(self.model, *both, self.law)
 
     @cached_property
     def a(self) -> Floats:

@@ -49,8 +49,8 @@ class Structure:
     """A model without its numbers, and how they follow from those of a mechanism.
 
     replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of the mechanism
-    that was seen last, and of its model; moving: numbers of mechanisms that were found to need no change of dimensions to
-    move; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
+    that was seen last, and of its model; moving: numbers of mechanisms that were found to need no change of
+    dimensions to move; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What is asked of syntax trees again and again while a kernel is translated, each answer kept."""
+"""Properties of syntax trees that the translator needs again and again; each is computed once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-# answers that are kept: all kernels together have a fifth as many statements
+# results that are kept: more than all kernels have statements
 MOST_KEPT = 8192
 
 
@@ -24,7 +24,7 @@ def contains(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
 
 
 def list_statements(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """All statements, also those inside of others; expressions are not looked at."""
+    """All statements, nested ones included; expressions are not searched."""
     for node in nodes:
         yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
