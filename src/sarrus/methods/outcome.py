@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -66,13 +67,17 @@ class Record:
 
     def __getitem__(self, rows: slice) -> Record:
         """The outputs of a slice, sharing memory."""
-        cut: Any = (x[rows] for x in _rows_of(self))
-        return Record(self.model, *cut, self.law)
+        return self._with(x[rows] for x in _rows_of(self))
 
     def __add__(self, other: Record) -> Record:
         """The outputs of both, one after the other."""
-        both: Any = map(np.concatenate, zip(_rows_of(self), _rows_of(other), strict=True))
-        return Record(self.model, *both, self.law)
+        pairs = zip(_rows_of(self), _rows_of(other), strict=True)
+        return self._with(np.concatenate(pair) for pair in pairs)
+
+    def _with(self, rows: Iterable[Any]) -> Record:
+        """Other outputs of the same model."""
+        times, q, v, angles, work, own, kept, restored = rows
+        return Record(self.model, times, q, v, angles, work, own, kept, restored, self.law)
 
     @cached_property
     def a(self) -> Floats:
