@@ -20,15 +20,14 @@ import numpy as np
 from ..arrays import Flags, Floats
 from ..kernels import recording as kernels
 from ..kernels.applied_forces import make_loads
+from ..kernels.step_control import drift_at_rest, noted_drift
 from ..thresholds import (
     CRAWLING_SHARE,
     CRAWLING_STEPS,
-    DRIFT_AT_REST,
     DRIFT_AT_STEP,
     DRIFT_DRIVEN,
     DRIFT_FAR,
     DRIFT_MOST,
-    DRIFT_NOTED,
     DRIFT_ROUNDING,
     LOST_KEPT,
     SMALLEST_TOLERANCE,
@@ -51,7 +50,7 @@ class Judge:
         self._loads = make_loads(model.loads, 0)
         self._unit = model.units.energy
         self._state = np.zeros((2, model.coordinates))
-        # of the run so far (kernels/record.py); what rounding is a share of begins with all constant forces
+        # of the run so far (kernels/recording.py); rounding is a share of all constant forces at least
         self._totals, self._begun = np.zeros(kernels.TOTALS), False
         self._totals[kernels.MOST_HELD] = np.abs(model.form.Q).sum()
         # the largest drift so far, and when [s]
@@ -114,7 +113,7 @@ class Judge:
         drift = np.abs(record.energy - record.energy[0])
         parts = record.kinetic, np.abs(record.potential - record.potential[0]), np.abs(record.work)
         exchanged = np.maximum.accumulate(np.max(parts, axis=0))
-        share = DRIFT_NOTED * max(tolerance, SMALLEST_TOLERANCE)
+        share = noted_drift(tolerance)
         if len(self._problem.model.loads.drives.equations):
             share = max(share, DRIFT_DRIVEN)
         # written so that nan is not balanced
@@ -122,10 +121,8 @@ class Judge:
 
     def _noise(self, tolerance: float | None) -> float:
         """What drifts where little moves: rounding, and places that are off by the tolerance."""
-        share = DRIFT_ROUNDING
-        if tolerance is not None:
-            share = max(share, DRIFT_AT_REST * max(tolerance, SMALLEST_TOLERANCE))
-        return share * float(self._totals[kernels.MOST_HELD])
+        held = float(self._totals[kernels.MOST_HELD])
+        return DRIFT_ROUNDING * held if tolerance is None else drift_at_rest(tolerance, held)
 
     @property
     def place(self) -> Floats:
@@ -156,9 +153,7 @@ class Judge:
 
     def notes(self, tolerance: float | None, setting: float) -> list[str]:
         """What a user should know of the energy balance."""
-        share = (
-            DRIFT_AT_STEP if tolerance is None else DRIFT_NOTED * max(tolerance, SMALLEST_TOLERANCE)
-        )
+        share = DRIFT_AT_STEP if tolerance is None else noted_drift(tolerance)
         exchanged = float(self._totals[kernels.MOST_EXCHANGED])
         if self._drift <= share * exchanged + self._noise(tolerance):
             return []
