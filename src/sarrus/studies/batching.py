@@ -17,6 +17,7 @@ from ..ensemble.run_batch import EnsembleTable, NotTogetherError, Traced
 from ..ensemble.variants import EnsembleResult, Variants
 from ..mechanism import MechanismError, get_value, to_data
 from ..mechanism.files.paths import split_path
+from ..methods.extended_precision import wants_digits
 from ..settings import RunSettings, default_settings
 from . import changes
 from .records import DRIFT, is_coordinate, split_coordinate
@@ -40,6 +41,8 @@ class BatchRunner:
     def __init__(self, plan: StudyPlan) -> None:
         self.plan, self.points = plan, _points(plan)
         self.settings = _settings(plan)
+        if wants_digits(self.settings.setting):
+            raise NotTogetherError("SIMD lanes have no extended precision")
         self.columns = {change.path: change.columns[0] for change in plan.changes}
         mechanism, _ = changes.build_mechanism(plan.base, (), {})
         data = to_data(mechanism)
