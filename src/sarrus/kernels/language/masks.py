@@ -53,6 +53,7 @@ ZEROS = {FLOAT: "0.0", INT: "0", BOOL: "false", LANES: NONE, WHOLE: NONE, MASK: 
 LANE_KINDS = frozenset(OWN.values())
 # statements by which lanes leave on the way
 _LEAVING = (*LEAVING, ast.Return)
+_BLOCKS = (ast.If, ast.For, ast.While)
 
 
 class MaskedBody(FunctionBody):
@@ -359,6 +360,33 @@ class MaskedBody(FunctionBody):
 
     # control
 
+    def statements(self, nodes: list[ast.stmt]) -> None:
+        """One after the other; what follows is skipped once all lanes have left."""
+        for n, node in enumerate(nodes):
+            super().statements([node])
+            if self.closed:
+                return
+            rest = nodes[n + 1 :]
+            # a loop that lanes leave by `break` is followed by all of them
+            ways = _LEAVING if isinstance(node, ast.If) else (ast.Return,)
+            if isinstance(node, _BLOCKS) and contains(node, ways) and any(map(_works, rest)):
+                self.if_lanes_are_left(rest)
+                return
+
+    def if_lanes_are_left(self, nodes: list[ast.stmt]) -> None:
+        """Statements that nothing but lanes at hand need."""
+        known = dict(self.known)
+        some, behind = self.labels("some", "none")
+        self.branch(self.any_of(self.now()), some, behind)
+        self.open(some)
+        self.statements(nodes)
+        # after a return of all lanes nothing follows, but the results are read here
+        ends, self.closed = self.closed, False
+        self.jump(behind)
+        self.known = {x: n for x, n in known.items() if self.known.get(x) == n}
+        self.open(behind)
+        self.closed = ends
+
     def do_If(self, node: ast.If) -> None:
         """A condition that lanes share is one for all; else each branch is for its lanes."""
         test = self.decided(node.test)
@@ -625,3 +653,8 @@ class MaskedBody(FunctionBody):
             how = self.comparison(op, INT)
             return Number(MASK, self.line(f"icmp {how} {WHOLE} {a.name}, {b.name}"))
         return super().compare(op, a, b)
+
+
+def _works(node: ast.stmt) -> bool:
+    """Whether a statement takes longer than to ask whether it is needed."""
+    return contains(node, (ast.Call, ast.For, ast.While))
