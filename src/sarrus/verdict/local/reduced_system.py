@@ -150,11 +150,12 @@ def split_system(joints: Constraints, q: Floats) -> list[LocalSystem]:
 def find_factors(system: LocalSystem) -> list[IndependentPart]:
     """The freedoms of a system in groups that no second-order equation couples; first those that none contains.
 
+    Terms of higher order may couple them still: `analysis.are_independent` decides that.
+
     Where an equation vanishes in second order it may couple any of them: then they stay together.
     """
-    split = system.split
-    N, L = sparser(split.N), sparser(split.L)
-    whole = IndependentPart(system, N, L)
+    whole = whole_factor(system)
+    N, L = whole.N, whole.L
     m, k = N.shape[1], L.shape[1]
     if m < 2 or k < 1:
         return [whole]
@@ -175,6 +176,11 @@ def find_factors(system: LocalSystem) -> list[IndependentPart]:
         joined = np.hstack([g.N for g in free])
         bound.insert(0, IndependentPart(system, joined, L[:, :0]))
     return bound
+
+
+def whole_factor(system: LocalSystem) -> IndependentPart:
+    """All freedoms and dependences of a system together."""
+    return IndependentPart(system, sparser(system.split.N), sparser(system.split.L))
 
 
 def sparser(basis: Floats) -> Floats:

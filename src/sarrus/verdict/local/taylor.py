@@ -22,8 +22,7 @@ from math import comb
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...thresholds import MULTIPLE_RAY
-from .reduced_system import IndependentPart
+from .reduced_system import IndependentPart, sparser
 
 # a series has at most so many monomials: a lower order where there are many variables
 MOST_MONOMIALS = 1500
@@ -132,8 +131,8 @@ class BlownUp:
         return c
 
 
-def blow_up(factor: IndependentPart, a: Floats, order: int, rough: bool = False) -> BlownUp:
-    """Series along the direction N a, up to an order of F in (s, c); rough: it has half the digits only."""
+def blow_up(factor: IndependentPart, a: Floats, order: int) -> BlownUp:
+    """Series along the direction N a, up to an order of F in (s, c)."""
     system, split = factor.system, factor.system.split
     a = a / np.linalg.norm(a)
     across = np.linalg.svd(a[None])[2][1:].T
@@ -141,9 +140,9 @@ def blow_up(factor: IndependentPart, a: Floats, order: int, rough: bool = False)
     N = factor.N @ across
     held = factor.L.T @ system.bilinear(w, N)
     U, values, V = np.linalg.svd(held)
-    zero = max(10.0 * system.zero, MULTIPLE_RAY * values.max(initial=0.0) if rough else 0.0)
-    r = int(np.sum(values > zero))
-    R, C = N @ V[:r].T, N @ V[r:].T
+    r = int(np.sum(values > 10.0 * system.zero))
+    # few entries: freedoms that open with different exponents stay apart
+    R, C = N @ V[:r].T, sparser(N @ V[r:].T)
     Lr, Lf = factor.L @ U[:, :r], factor.L @ U[:, r:]
     firmness = float(values[r - 1]) if r else 1.0
     v = 1 + C.shape[1]
