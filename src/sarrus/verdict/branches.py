@@ -182,7 +182,7 @@ class Branches(Sentences):
     order : int
         Order of the Taylor terms that decided, or up to which nothing was decided.
     freedoms, dependences : int
-        First-order freedoms of the coordinates, and dependent equations.
+        First-order degrees of freedom of the coordinates, and dependent equations.
     count : int
         How many branches there are; complete: whether all are listed, else it is a lower bound.
     gap : int
@@ -368,6 +368,7 @@ def _classify(found: Analysis) -> tuple[str, ...]:
     branches = found.branches
     groups = [b.group for b in branches]
     contained = len(branches) <= MOST_LINES and _share_tangents(branches)
+    largest = max((b.dimension for b in branches), default=0)
     words = {
         UNDECIDED: found.undecided > 0,
         ISOLATED: found.freedoms == 0,
@@ -376,8 +377,8 @@ def _classify(found: Analysis) -> tuple[str, ...]:
         TRANSVERSAL: (found.count > 1 and len(set(groups)) > 1) or any(b.curved for b in branches),
         SHAKY: found.freedoms > 0
         and (
-            not branches
-            or max(b.nullity for b in branches) > max(b.dimension for b in branches)
+            (not branches and not found.undecided)
+            or max((b.nullity for b in branches), default=0) > largest
             or bool(found.resting)
         ),
     }
@@ -410,9 +411,9 @@ def _sentences(x: Branches) -> Iterator[str]:
     if x.note and not x.freedoms and x.classification == UNDECIDED:
         yield x.note
         return
-    freedoms = f"{x.freedoms} first-order freedom{'s' * (x.freedoms != 1)}"
+    freedoms = f"{x.freedoms} first-order degree{'s' * (x.freedoms != 1)} of freedom"
     if not x.freedoms:
-        yield "No first-order freedom: an isolated configuration, rigid."
+        yield "No first-order degree of freedom: an isolated configuration, rigid."
         return
     least = "" if x.complete else "at least "
     many = f"{least}{x.count} branch{'es' * (x.count != 1)}"
@@ -420,7 +421,7 @@ def _sentences(x: Branches) -> Iterator[str]:
     if x.branches:
         text = f"{freedoms}; {many} {meet}{' through it' if x.count == 1 else ' here'}"
     else:
-        text = f"{freedoms}; no branch leaves: it is {SHAKY} only"
+        text = f"{freedoms}; no branch {'passes through it' if x.decided else 'was confirmed'}"
     yield f"{text}: {', '.join(x.classes)}."
     yield from _branch_sentences(x)
     if x.gap and SHAKY in x.classes:
@@ -435,7 +436,7 @@ def _sentences(x: Branches) -> Iterator[str]:
     else:
         yield f"Not decided up to order {x.order}."
     yield (
-        f"Of what counts as zero the largest is a misfit of {x.misfit:.1e} m; the result holds within "
+        f"The misfit of the configuration is {x.misfit:.1e} m; the result holds up to a misfit of "
         f"{x.holds_within:.1e} m."
     )
     if x.note:

@@ -117,7 +117,11 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
         undecided=undecided + plain_sum(not b.certain for b in listed if len(b.group) > 1),
         complete=not any(f.cut for f in found) and count <= most,
         gap=_gap(factors, found),
-        resting=tuple(x for x, f in zip(factors, found, strict=True) if x.freedoms and not f.germs),
+        resting=tuple(
+            x
+            for x, f in zip(factors, found, strict=True)
+            if x.freedoms and not f.germs and not f.undecided
+        ),
         left_out=max((s.split.left_out for s in systems), default=0.0),
         zero=max((s.zero for s in systems), default=0.0),
     )
