@@ -170,7 +170,7 @@ def _branches_of(blown: BlownUp, number: int) -> BranchList:
     if blown.open == 0:
         at = next(d for d, part in enumerate(blown.F) if np.any(part)) + 2
         return BranchList([], at, gap=at)
-    smooth, decided = _smooth(blown)
+    smooth, decided = _smooth(blown) if blown.open > 1 else (None, 0)
     if smooth is not None:
         prediction = _predict(blown, 1.0, None)
         tangent = np.column_stack([prediction.direction, blown.C @ smooth])
