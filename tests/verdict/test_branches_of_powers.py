@@ -172,3 +172,16 @@ def test_a_stretched_chain_is_isolated():
 def test_planes_are_not_cones(make):
     """Branches of one dimension have a tangent line."""
     assert not any(x.conical for x in sarrus.branches(make()))
+
+
+def test_the_figure_shows_the_cusp():
+    """The travel of one leg against that of the other: y^2 = x^3, so both ends lie on one side."""
+    panel = sarrus.branches(powers(2, 3)).plot("H0", "H1").axes[-1]
+    y, x = panel.lines[0].get_data()
+    ends = [0, -1]
+    assert x[0] * x[-1] > 0.0
+    assert y[0] * y[-1] < 0.0
+    # up to the next terms of the series, which are a quarter of a link away
+    ratio = np.abs(np.asarray(y)[ends]) / np.abs(np.asarray(y)[[5, -6]])
+    steps = np.abs(np.asarray(x)[ends]) / np.abs(np.asarray(x)[[5, -6]])
+    np.testing.assert_allclose(np.log(ratio) / np.log(steps), 1.5, atol=0.05)

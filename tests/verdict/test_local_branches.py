@@ -409,9 +409,11 @@ def test_paths_stay_on_their_branch(name):
 
 @pytest.mark.parametrize("points", [(), ("N2",), ("N2", "N3")])
 def test_the_figure_has_a_panel_for_each_point(points):
-    """With a path for each branch and the configuration itself."""
+    """With a path for each branch and the configuration itself; two points get a panel of both together."""
     figure = sarrus.branches(kite()).plot(*points)
-    assert [a.get_title() for a in figure.axes] == list(points or ("N2", "N3"))
+    expected = list(points or ("N2", "N3"))
+    both = [" and ".join(expected)] if len(expected) == 2 else []
+    assert [a.get_title() for a in figure.axes] == expected + both
     assert all(len(a.lines) == 3 for a in figure.axes)
     with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
         sarrus.branches(kite()).plot("nowhere")
