@@ -42,6 +42,7 @@ KNOWN = {
     (2, 2, -2): ((SHAKY,), 2, 2, []),
     # x1 and x2 = +- x3^(3/2): two cusps with one tangent
     (2, 2, 3): ((CUSP, TANGENTIAL), 3, 0, [(1, 1, False, 1.5)] * 2),
+    (2, 2, 2, 2, 3): ((CUSP, TANGENTIAL), 3, 0, [(1, 1, False, 1.5)] * 8),
     # x2 = k x3, then x1 = +- x3^(3/2)
     (2, 3, 3): ((CUSP,), 3, 0, [CUSPED]),
     # x2 = x3^(4/3) and x1 = +- x3^2: freedoms with different exponents

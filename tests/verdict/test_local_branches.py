@@ -306,6 +306,15 @@ def test_windows_branch_like_powers_of_two():
     assert "at least 10 branches" in str(few)
 
 
+@pytest.mark.parametrize("windows", [3, 10])
+def test_equal_windows_have_one_branch_for_each_crank(windows):
+    """All together, or the first k cranks at rest: the links about their joints move freely to first order."""
+    b = sarrus.branches(n_four_bar(windows, speed=0.0, lean=np.pi / 2))
+    assert b.decided
+    assert {x.dimension for x in b} == {1}
+    assert sorted(x.instantaneous for x in b) == [1, *range(1, windows + 1)]
+
+
 def test_ten_independent_loops():
     """Loops that share no body are combined without a search: 2^10 branches, each with ten freedoms."""
     b = sarrus.branches(apart(*[kite()] * 10))

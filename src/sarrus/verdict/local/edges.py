@@ -13,19 +13,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb, lcm
+from math import comb, lcm, prod
 
 import numpy as np
 
 from ...arrays import Floats, Ints, plain_sum
 from ...thresholds import BRANCH_ROOT, SAME_BRANCH
 from .deflation import Polynomial, deflate, evaluate
-from .polygon import BY_NEIGHBOURS, UNKNOWN, Equation, HalfBranch, HalfBranches, Terms
+from .polygon import (
+    BY_NEIGHBOURS,
+    UNKNOWN,
+    Equation,
+    HalfBranch,
+    HalfBranches,
+    Terms,
+    hull_of,
+)
 from .taylor import monomials
 
 STARTS, ITERATIONS = 120, 80
-# freedoms c up to which all exponents are tried; pairs of terms of an equation; denominators of exponents
-MOST_FREEDOMS, MOST_PAIRS, MOST_DENOMINATOR = 3, 60, 64
+# freedoms c up to which exponents are tried; pairs of terms, one of each equation, that are tried together;
+# denominators of exponents
+MOST_FREEDOMS, MOST_CHOICES, MOST_DENOMINATOR = 6, 200_000, 64
 # shifts one after the other; multiple roots of one lowest part: more are a curve of roots
 DEEPEST, MOST_MULTIPLE = 6, 16
 
@@ -54,8 +63,11 @@ def find_half_branches_of_many(equations: list[Equation], order: int, zero: floa
     out = HalfBranches()
     known = eliminate([e for e in equations if e], zero)
     p = len(next(iter(known[0]))) - 1
-    if p > MOST_FREEDOMS or len(known) < p:
+    if len(known) < p or (p > MOST_FREEDOMS and not _is_level(known)):
         out.found.append(HalfBranch((), 1, UNKNOWN, order + 2, p))
+        return out
+    if p > MOST_FREEDOMS:
+        out.found.append(HalfBranch((), 1, BY_NEIGHBOURS, 2, p))
         return out
     none, start = (Fraction(0),) * p, Fraction(0)
     state = _State(known, tuple(range(p)), none, 1, Fraction(order + 1), True, (), 0, start, 2)
@@ -64,6 +76,12 @@ def find_half_branches_of_many(equations: list[Equation], order: int, zero: floa
         alone = [k[0] for e in known for k in e if not any(k[1:])]
         out.excluded_at = min(alone, default=order) + 2
     return out
+
+
+def _is_level(equations: list[Equation]) -> bool:
+    """Whether no equation balances powers of s with powers of c, taken together: c = 0 is all there is then."""
+    flat: list[Equation] = [{(k[0], plain_sum(k[1:])): c for k, c in e.items()} for e in equations]
+    return all(min(j for _, j in e) > 0 and len(hull_of(e)) == 1 for e in flat)
 
 
 def eliminate(equations: list[Equation], zero: float) -> list[Equation]:
@@ -126,9 +144,13 @@ def _search_moving(
         if not any(len(e) == 1 for e in left):
             out.found.append(HalfBranch(state.terms, state.q, UNKNOWN, state.order, p))
         return
+    pairs = [_differences(e) for e in left]
+    if _count_choices(pairs, len(moving)) > MOST_CHOICES:
+        out.found.append(HalfBranch(state.terms, state.q, UNKNOWN, state.order, p))
+        return
     live = tuple(state.live[j] for j in moving)
     powers = tuple(state.powers[j] for j in moving)
-    for weights in _weights(left):
+    for weights in _weights(left, pairs):
         if not all(_is_known(e, weights, state) for e in left):
             out.found.append(HalfBranch(state.terms, state.q, UNKNOWN, state.order, p))
             continue
@@ -179,13 +201,22 @@ def _with_terms(
     return tuple(sorted(known.items(), key=lambda item: item[0]))
 
 
-def _weights(equations: list[Equation]) -> Iterator[tuple[Fraction, ...]]:
-    """Exponents of t at which every lowest part has two terms."""
-    corners = [_minimal(e) for e in equations]
-    if any(len(c) < 2 for c in corners):
+def _differences(equation: Equation) -> Ints:
+    """Differences of the exponents of all pairs of terms that can be lowest."""
+    corners = _minimal(equation)
+    out = [a - b for a, b in combinations(corners, 2)]
+    return np.array(out, dtype=int).reshape(-1, corners.shape[1])
+
+
+def _count_choices(pairs: list[Ints], p: int) -> int:
+    return plain_sum(prod(len(c) for c in chosen) for chosen in combinations(pairs, p))
+
+
+def _weights(equations: list[Equation], pairs: list[Ints]) -> Iterator[tuple[Fraction, ...]]:
+    """Exponents of t at which every lowest part has two terms; pairs: those of each equation."""
+    if any(len(c) == 0 for c in pairs):
         return
-    p = corners[0].shape[1] - 1
-    pairs = [np.array([a - b for a, b in combinations(c, 2)][:MOST_PAIRS]) for c in corners]
+    p = pairs[0].shape[1] - 1
     seen = set()
     for chosen in combinations(pairs, p):
         numbers = np.array(list(product(*(range(len(c)) for c in chosen))))
@@ -202,7 +233,7 @@ def _weights(equations: list[Equation]) -> Iterator[tuple[Fraction, ...]]:
                 yield exact
 
 
-def _minimal(equation: Equation) -> Floats:
+def _minimal(equation: Equation) -> Ints:
     """Exponents of terms that no other one divides."""
     keys = np.array(list(equation))
     divided = (keys[:, None] >= keys[None]).all(axis=2).sum(axis=1) > 1
@@ -283,7 +314,8 @@ def _roots(parts: list[list[tuple[tuple[int, ...], float]]], p: int) -> list[tup
     for E, c in zip(exponents, coefficients, strict=True):
         scaled = c * np.prod(sizes**E, axis=1)
         polynomials.append(Polynomial(E, scaled / np.abs(scaled).max()))
-    x = np.random.default_rng(11).normal(size=(STARTS, p)) * 2.0
+    # squares have 2^p roots
+    x = np.random.default_rng(11).normal(size=(STARTS * 2 ** max(p - 2, 0), p)) * 2.0
     for _ in range(ITERATIONS):
         F, J = evaluate(polynomials, x)
         damping = np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-15
