@@ -145,6 +145,41 @@ def test_paths_and_runs_along_degenerate_branches(exponents):
     assert run.status == "done", run.message
 
 
+def branches_by_height(exponents):
+    """Half-branches for a small height above and below zero: 2 ways of an even leg, or none, 1 of an odd one."""
+    total = 0
+    for side in (1, -1):
+        ways = [1 if p % 2 else 1 + side * int(np.sign(p)) for p in exponents]
+        total += int(np.prod(ways))
+    return total // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_random_powers_have_as_many_branches_as_heights(seed):
+    """The common height of the legs parametrises every half-branch."""
+    rng = np.random.default_rng(seed)
+    exponents = tuple(int(p) for p in rng.choice((2, -2, 3, -3, 4, -4), rng.integers(2, 4)))
+    b = sarrus.branches(powers(*exponents))
+    assert b.decided
+    assert b.count == branches_by_height(exponents), exponents
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_random_chains_in_line(seed):
+    """The quadric of p sides to the right and q to the left has p - 1 and q - 1 signs [MilgramTrinkle2004]."""
+    rng = np.random.default_rng(seed)
+    right, left = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    a, b = rng.uniform(0.5, 2.0, right), rng.uniform(0.5, 2.0, left)
+    sides = rng.permutation([*a, *(-b * a.sum() / b.sum())])
+    found = sarrus.branches(polygon_in_line(*sides))
+    count = 0 if left == 1 else 2 if (right, left) == (2, 2) else 1
+    assert found.decided
+    assert [x.dimension for x in found] == [right + left - 3] * count
+    assert all(x.conical == (count == 1) for x in found)
+
+
 CONES = {
     "five bars": (polygon_in_line(1.0, 2.0, 1.5, -2.5, -2.0), 3),
     "five other bars": (polygon_in_line(1.0, 2.0, 1.5, -4.0, -0.5), 3),
