@@ -25,7 +25,7 @@ def branches(
 ) -> Branches:
     """Find all branches (motion modes) of a mechanism through its configuration.
 
-    The joint equations are reduced to the few first-order freedoms (Lyapunov-Schmidt), and the real branches of
+    The joint equations are reduced to few degrees of freedom (Lyapunov-Schmidt), and the real branches of
     the reduced equations are found by Newton polygons to the order that decides. Each one is confirmed at
     configurations nearby.
 

@@ -127,8 +127,11 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
             f"{d.free_motion} left free."
         )
     if d.held is not None and d.idle_here:
+        left = _many(
+            d.held.freedoms, "first-order degree of freedom", "first-order degrees of freedom"
+        )
         yield (
-            f"At this configuration the drives held leave {_many(d.held.freedoms, 'first-order freedom')} "
+            f"At this configuration the drives held leave {left} "
             f"(a type II singularity of the drives). {' '.join(d.held.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:
