@@ -231,9 +231,9 @@ class Builder:
             rigid = self.rigids.get(self.where[link])
             if rigid is None or rigid.name != link:
                 continue
-            point = f"{link} origin"
-            if point not in self.names:
-                m.point(self.own_name(point), link, rigid.pose.place)
+            # a point of the file may have this name, and be elsewhere
+            point = self.own_name(f"{link} origin")
+            m.point(point, link, rigid.pose.place)
             m.set_velocity(point, velocity)
             m.set_angular_velocity(link, spin)
 

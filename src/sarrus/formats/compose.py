@@ -535,7 +535,9 @@ class _Composer(Builder):
             allowed = BRIDGED * self.size if misfit is None else misfit
             gap = max(max(g.metres, g.radians * self.size) for g in error.gaps.values())
             if gap > allowed:
-                error.args = (f"{self.report.source}: {error}",)
+                small = gap < 1e-3 * self.size
+                more = f"; misfit={2.0 * gap:.1g} (--misfit) would bridge it" if small else ""
+                error.args = (f"{self.report.source}: {error}{more}",)
                 raise
             found = assemble(held, misfit=2.0 * gap)
             gaps, bridged = error.gaps, allowed
