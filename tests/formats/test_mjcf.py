@@ -458,7 +458,8 @@ def spherical_four_bar(folder, digits):
             f"{sites}{inside}</body>"
         )
     ground = "".join(
-        f"<site name='{name}' pos='{row(far * axes[3])}'/>" for name, far in (("P", 0.3), ("Q", 0.4))
+        f"<site name='{name}' pos='{row(far * axes[3])}'/>"
+        for name, far in (("P", 0.3), ("Q", 0.4))
     )
     rest = (
         "<equality><connect name='c1' site1='p' site2='P'/>"
