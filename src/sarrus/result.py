@@ -166,17 +166,26 @@ class Result(Readout):
     def _gone_far(self) -> Iterator[str]:
         """The body that is farthest from its start, if that is many times the mechanism's size."""
         size = self.mechanism.size
+        # coordinates are cheap to look at, but some are directions, which have no length
         moved = np.abs(self.coordinates).max(axis=1, initial=0.0) * self.model.units.length
-        if size == 0 or not moved.max(initial=0.0) > FAR_AWAY * size:
+        rows = np.flatnonzero(moved > FAR_AWAY * size)
+        if size == 0 or not len(rows):
             return
-        k = int(np.argmax(moved > FAR_AWAY * size))
-        away = {
-            body.name: float(np.linalg.norm(self.position(body.name)[k] - body.center))
-            for body in self.mechanism.bodies
-        }
-        name = max(away, key=lambda body: away[body])
+        names = [body.name for body in self.mechanism.bodies]
+        away = np.array(
+            [
+                np.linalg.norm(self.position(body.name)[rows] - body.center, axis=1)
+                for body in self.mechanism.bodies
+            ]
+        )
+        far = away.max(axis=0, initial=0.0) > FAR_AWAY * size
+        if not far.any():
+            return
+        first = int(np.argmax(far))
+        worst = int(np.argmax(away[:, first]))
         yield (
-            f"body '{name}' is {away[name]:.3g} m from its start at t = {self.times[k]:.6g} s, more than "
+            f"body '{names[worst]}' is {away[worst, first]:.3g} m from its start at t = "
+            f"{self.times[rows[first]]:.6g} s, more than "
             f"{FAR_AWAY:g} times the mechanism's size ({size:.3g} m); check its joints, speeds and units if that "
             "is not meant"
         )

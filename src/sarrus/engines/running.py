@@ -67,10 +67,8 @@ def run_engine(
     check_tree(engine, tree)
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
-    still = np.zeros((1, model.coordinates))
-    spins, _ = read_spins(model.body_rows, still, velocity[None], still)
-    velocities = read_rows(model.body_rows.centers, velocity[None])[0]
-    world = World(mechanism, tree, tree.rates(velocities, spins[0]), velocities, spins[0])
+    velocities, spins = read_start_motion(model, velocity)
+    world = World(mechanism, tree, tree.rates(velocities, spins), velocities, spins)
     job = engine.build(world, plan)
     set_up = time.thread_time() - begin
 
@@ -111,6 +109,19 @@ def run_engine(
         notes, StepHistory(times[1:], np.full(max(len(times) - 1, 0), engine.order, np.int64)),
     )  # fmt: skip
     return Result(mechanism, model, record[:1], run_settings, outcome)
+
+
+def read_start_motion(model: Model, velocity: Floats) -> tuple[Floats, Floats]:
+    """Initial velocities of the bodies' centres [m/s] and their spins [rad/s], (bodies, 3) each."""
+    still = np.zeros((1, model.coordinates))
+    spins, _ = read_spins(model.body_rows, still, velocity[None], still)
+    return read_rows(model.body_rows.centers, velocity[None])[0], spins[0]
+
+
+def find_start_motion(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The same of a mechanism whose velocities are given in part: the others are those of least energy."""
+    model = make_model(mechanism)
+    return read_start_motion(model, solve_start_velocity(model, mechanism)[0])
 
 
 def _ending(engine: Engine, plan: EnginePlan, times: Floats, trouble: str) -> tuple[Status, str]:
