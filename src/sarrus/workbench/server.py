@@ -97,6 +97,7 @@ class Workbench:
         self.data, self.opened, self.duration = data, opened, duration
         self.answers: dict[str, Callable[[Record], Record]] = {
             "/solve": self.desk.solve,
+            "/design": self.desk.design,
             "/pull": self.desk.pull,
             "/edit": self.desk.edit,
             "/from-here": self.desk.from_here,
