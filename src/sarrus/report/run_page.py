@@ -256,10 +256,9 @@ def _verdict_sentence(run: RunFolder) -> str:
         crossings = f"{count} met"
     near = len(verdict.get("near_singular") or ())
     close = f", {near} near-singular moment{'s' * (near > 1)}" if near else ""
-    mobility = verdict.get("mobility_motion")
-    words = ", ".join(verdict.get("classes", ()))
-    head = "" if mobility is None else f"Mobility {mobility}, {words}; "
-    return f"{head}{crossings}{close}.".capitalize()
+    freedom = verdict.get("freedom", "")
+    text = f"{freedom}; {crossings}" if freedom else crossings
+    return f"{text[0].upper()}{text[1:]}{close}."
 
 
 def _exactness(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:

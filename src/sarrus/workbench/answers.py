@@ -230,11 +230,7 @@ def sentences_of(error: Exception) -> list[str]:
 def mobility(mechanism: Mechanism) -> list[str]:
     """The verdict at the start in sentences, and what may be a slip."""
     found = inspect(mechanism)
-    words = ", ".join(found.classes)
-    head = f"Mobility {found.mobility_motion}, {words}."
-    if found.mobility_here != found.mobility_motion:
-        head = f"Mobility {found.mobility_motion}, here {found.mobility_here}: {words}."
-    return [head, *found.sentences, *find_remarks(mechanism)]
+    return [f"{found.freedom}.", *found.sentences, *find_remarks(mechanism)]
 
 
 def _answer(result: Result, full: bool) -> Record:
