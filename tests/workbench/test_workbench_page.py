@@ -186,7 +186,9 @@ def test_drawing_a_four_bar(browser):
         page.keyboard.press("o")
         page.mouse.click(*seen.place(0.5, -0.3))
         bodies(3, 4)
-        seen.until("document.getElementById('messages').textContent.includes('1 degree of freedom')")
+        seen.until(
+            "document.getElementById('messages').textContent.includes('1 degree of freedom')"
+        )
         m = from_data(seen.document()["data"])
         assert [len(j.bodies) for j in m.joints] == [2, 2, 2, 2]
         assert sarrus.simulate(m, 1.0).success

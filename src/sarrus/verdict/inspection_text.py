@@ -38,7 +38,7 @@ def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> l
 
 
 def state_freedom(x: Inspection) -> str:
-    """The degrees of freedom of the joints in a clause, the same wherever they are stated, and what drives them."""
+    """The degrees of freedom in a clause, the same wherever they are stated, and what drives them."""
     m = x.mobility
     text = _many(m.motion, "degree of freedom", "degrees of freedom")
     if m.here != m.motion:
