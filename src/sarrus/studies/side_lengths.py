@@ -1,8 +1,8 @@
 """Side lengths of planar links that are not rods: distances between the joints and named points of one body.
 
 The path of a side is `bodies.knee.sides.B.C`. A link with n places has 2 n - 3 of them, which determine its
-shape: the places are taken in the order of their polygon, and every new one is fixed by its distances from the
-first and from the one before it. Changing one keeps all others.
+shape: the places are taken in the order of the file (joints, then points), and every new one is fixed by its
+distances from the first and from the one before it. Changing one keeps all others, so the list stays the same.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _read_path(path: str) -> tuple[str, str, str]:
 
 
 def _named_places(data: Data, body: str) -> Places:
-    """Places of the joints and named points of a planar body that is not a rod, around their polygon."""
+    """Places of the joints and named points of a planar body that is not a rod."""
     entry = (data.get("bodies") or {}).get(body)
     if not isinstance(entry, dict):
         known = list(data.get("bodies") or {})
@@ -97,16 +97,11 @@ def _distinct(found: Places) -> Places:
 
 
 def _in_order(places: Places) -> Places:
-    """Around the middle of the places, beginning with the first; along their line if they have one."""
-    if len(places) < 3:
+    """As they are in the file; along their line if they have one."""
+    if len(places) < 3 or not _is_straight(places):
         return places
     names, at = list(places), np.array(list(places.values()))
-    arms = at - at.mean(axis=0)
-    if _is_straight(places):
-        order = np.argsort(arms @ _direction(at), kind="stable")
-        return {names[i]: places[names[i]] for i in order}
-    turn = np.arctan2(arms[:, 1], arms[:, 0])
-    order = np.argsort((turn - turn[0]) % (2.0 * np.pi), kind="stable")
+    order = np.argsort((at - at.mean(axis=0)) @ _direction(at), kind="stable")
     return {names[i]: places[names[i]] for i in order}
 
 
