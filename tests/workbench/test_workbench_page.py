@@ -59,10 +59,12 @@ def test_a_typed_error_is_told_and_mended(browser):
         page.wait_for_selector("#messages .error")
         assert "mass" in page.inner_text("#messages .error")
         assert page.inner_text("#status") == "cannot run"
+        assert page.inner_text("#outdated").startswith("Outdated")
         field.fill("2")
         field.press("Enter")
         seen.until("document.getElementById('status').textContent === 'done'")
         assert page.locator("#messages .error").count() == 0
+        assert page.locator("#outdated").is_hidden()
 
 
 def test_a_pin_follows_the_hand_and_runs_from_there(browser):

@@ -47,7 +47,7 @@ MOST_ACCELERATED = 60
 # of bodies
 TURNS = ("angle", "angular velocity", "angular acceleration")
 # a run that was blocked ends in a spike: what exceeds so many times the value that a tenth of the outputs exceeds
-SPIKE, USUAL = 10.0, 0.9
+SPIKE, USUAL = 4.0, 0.9
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,7 @@ def make_page(document: dict[str, Any]) -> str:
 <div id="groups"></div>
 </section>
 <section class="curves" aria-label="curves"><div id="over" class="options" hidden></div>
+<p id="outdated" role="status" hidden>Outdated: these curves are of the last model that ran.</p>
 <div id="chosen" hidden></div><div id="plots"></div>
 <details id="design"><summary>design: torque, transmission angles, limits</summary></details></section>
 </main>

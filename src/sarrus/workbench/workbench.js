@@ -108,6 +108,9 @@
     showMessages(found, full);
     if (found.picture) showPicture(found.picture);
     if (good) showPlots(found, full);
+    // what is drawn is of the last model that ran
+    get("outdated").hidden = good || !cards.size;
+    get("plots").classList.toggle("outdated", !good);
     document.documentElement.dataset.solved = String(wanted);
     if (full || !good || found.empty) document.documentElement.dataset.ready = "yes";
   }
