@@ -483,7 +483,8 @@ class Design(Sentences):
             return f", base '{loop.bodies[0]}'"
         if loop.input_limits is None:
             return "; its input turns fully"
-        low, high = np.degrees(loop.input_limits)
+        # rounding is no angle
+        low, high = np.round(np.degrees(loop.input_limits), 6)
         return f"; its input is between {low:.4g} and {high:.4g} degrees from the ground line"
 
     def _show(self, limit: Limit, degrees: bool) -> str:

@@ -161,14 +161,19 @@ def _without_noise(result: Result, columns: Columns) -> Columns:
     }
 
 
+def clip_spike(values: Floats) -> Floats:
+    """Values without those far beyond the usual ones, which grow without bound."""
+    sizes = np.abs(values[np.isfinite(values)])
+    most = SPIKE * float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
+    return np.where(np.abs(values) <= most, values, np.nan) if most > 0 else values
+
+
 def _without_spike(columns: Columns, notes: list[str]) -> Columns:
     """Columns of a blocked run without the values near its end that would flatten all curves; a note says so."""
     out, cut = dict(columns), []
     for name, values in columns.items():
-        sizes = np.abs(values[np.isfinite(values)])
-        most = SPIKE * float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
-        if most > 0 and sizes.max() > most:
-            out[name] = np.where(np.abs(values) <= most, values, np.nan)
+        out[name] = clip_spike(values)
+        if np.isnan(out[name]).sum() > np.isnan(values).sum():
             cut.append(split_unit(name)[0])
     if cut:
         shown = ", ".join(cut[:4]) + (" and others" if cut[4:] else "")

@@ -10,6 +10,7 @@ import numpy as np
 from ..analysis import Design, design
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
+from .curves import clip_spike
 from .plots import Curve, Plot, stack
 
 # outputs of a run without a cycle
@@ -40,8 +41,17 @@ def design_plots(found: Design) -> list[Plot]:
     """Motor, transmission angles, mechanical advantage, outputs, shaking force, torque over speed."""
     over, unit = (np.degrees(found.input), "deg") if found.turns else (found.input, "m")
     axis = f"{found.joint} {'angle' if found.turns else 'travel'} [{unit}]"
-    name = found.drive
-    plots = [_over(title, panels, over, axis, name) for title, panels in _figures(found)]
+    name, drawn = found.drive, list(_figures(found))
+    if not found.result.success:
+        # towards a dead centre forces grow without bound
+        drawn = [
+            (
+                title,
+                [(label, {n: clip_spike(x) for n, x in mine.items()}) for label, mine in panels],
+            )
+            for title, panels in drawn
+        ]
+    plots = [_over(title, panels, over, axis, name) for title, panels in drawn]
     speed = np.abs(found.speed)
     if np.ptp(speed) > CONSTANT * speed.max(initial=0.0):
         rate = "deg/s" if found.turns else "m/s"
