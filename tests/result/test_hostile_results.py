@@ -292,11 +292,11 @@ def test_a_flag_is_not_a_number(unsealed):
     path = unsealed / "bars.h5"
 
     def change(file):
-        del file["asked/duration"]
-        file["asked/duration"] = json.dumps("long")
-        file["asked/duration"].attrs["json"] = True
+        del file["settings/duration"]
+        file["settings/duration"] = json.dumps("long")
+        file["settings/duration"].attrs["json"] = True
 
-    assert "Asked.duration is not of the type float" in refused(path, change)
+    assert "RunSettings.duration is not of the type float" in refused(path, change)
 
 
 @pytest.mark.parametrize("case", ["int8", "empty", "short", "long", "no t", "words"])
@@ -369,7 +369,7 @@ def test_results_of_earlier_versions_are_read(unsealed):
     """Without a digest, and without fields that have come since and have a default."""
     path = unsealed / "bars.h5"
     with h5py.File(path, "r+") as file:
-        for name in ("asked/estimate_error", "outcome/lost", "outcome/error"):
+        for name in ("settings/estimate_error", "outcome/lost", "outcome/error"):
             del file[name]
     assert load_result(path).status == "done"
 

@@ -100,7 +100,7 @@ class ReadingColumns(NamedTuple):
     offset: Floats
 
 
-class RunRecord(NamedTuple):
+class RunSummary(NamedTuple):
     """What is kept of a run: numbers above, counts, least and largest of each column, and those at the end."""
 
     summary: Floats
@@ -124,9 +124,9 @@ class OutputArrays(NamedTuple):
     stride: Ints
 
 
-def make_record(columns: int) -> RunRecord:
+def make_record(columns: int) -> RunSummary:
     """Memory for what is kept of a run."""
-    return RunRecord(
+    return RunSummary(
         np.zeros(SUMMARY), np.zeros(COUNTS, np.int64), *(np.zeros(columns) for _ in range(3))
     )
 
