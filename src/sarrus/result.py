@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from . import scene as scene_package
 from . import verdict
 from .arrays import Flags, Floats, Ints, plain_sum
-from .disk import write_file
 from .export import (
     LEVELS,
     TIME,
@@ -31,7 +30,7 @@ from .export import (
 )
 from .kinematics.configuration import read_turns
 from .mechanism import Mechanism, MechanismError
-from .names import RenamedKeys, pick, warn_renamed
+from .names import RenamedKeys, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
@@ -634,7 +633,7 @@ class Result(Readout):
         return cad.save_drawing(path, cad.make_drawing(self._sketch, self.scene.points[k], curves))
 
     def save_gltf(self, path: str | Path) -> Path:
-        """Write the bodies and their motion as glTF (.gltf), which viewers and Blender play."""
+        """Write the bodies and their motion as glTF (.gltf, or .glb in binary), which viewers and Blender play."""
         cad = scene_package.cad
         self._check_outputs("write")
         every = max(1, -(-len(self.times) // len(self.scene.times)))
@@ -642,7 +641,7 @@ class Result(Readout):
         places = [self.position(name)[::every] for name in rows.names]
         centers = np.stack([np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in places], axis=1)
         turns = read_turns(rows, self.coordinates[::every])
-        return write_file(path, cad.to_gltf(self.scene, centers, turns))
+        return cad.save_gltf(Path(path), self.scene, centers, turns)
 
     def quantity(self, what: str) -> Quantity:
         """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
@@ -674,6 +673,9 @@ class Result(Readout):
             Other results, drawn with dashed lines.
         """
         notebook = scene_package.notebook_view
+        if len(names) == 1 and not isinstance(names[0], str):
+            # a list of names will do
+            names = tuple(names[0])
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
         sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
@@ -763,6 +765,7 @@ def save_result(
     return save_parts(path, result.mechanism, result.model, parts, groups)
 
 
+@suggests
 def load_result(path: str | Path, *, verify: bool = True) -> Result:
     """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
 

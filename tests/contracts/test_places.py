@@ -27,7 +27,7 @@ MORE = {
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",
     "workbench/edit.py": "drawn by hand",
-    "studies/changes.py": "ends move with a rod that grows",
+    "studies/carried.py": "ends move with a body whose shape changes",
     "specification/spec_writer.py": "no part of the library's files",
 }
 

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import null_space
 
 from .. import verdict
 from ..arrays import Flags, Floats, plain_sum
 from ..kinematics.configuration import read_spins
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..mechanism.elements import show
+from ..mechanism.motion import make_pieces
 from ..model.rows import Rows
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
     from ..model import Model
+    from ..verdict.joint_equations import JointEquations
 
 
 # systems up to this many equations are solved densely
@@ -81,12 +84,7 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     else:
         found = _solve_sparse(model, wanted)
     if found.missed is not None:
-        raise MechanismError(
-            "the joints forbid the start rates of the drives "
-            f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
-            f"{found.missed:.3g} of the mechanism's length a second. Drive fewer joints, or give motions "
-            "that fit each other"
-        )
+        raise MechanismError(_contradiction(mechanism))
     if not found.fits:
         raise MechanismError(_forbidden(model, wanted))
     notes = []
@@ -96,6 +94,38 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             "kinetic energy was taken"
         )
     return found.velocity, [*notes, *_unused_spins(model, mechanism, found.velocity)]
+
+
+def _contradiction(mechanism: Mechanism) -> str:
+    """Which start rates drives prescribe that the joints do not allow together, and the nearest that they do."""
+    equations = verdict.joint_equations.make_joint_equations(mechanism)
+    what = "the joints do not allow the start rates of the drives together"
+    rates = {d.name: float(make_pieces(d.motion).rate(0.0)) for d in mechanism.drives}
+    kinds = {j.name: j.kind.row.coordinate for j in mechanism.joints}
+    units = {d.name: "rad/s" if kinds[d.joint] == "angle" else "m/s" for d in mechanism.drives}
+    nearest = _nearest_rates(equations, rates, units)
+    told = [
+        f"'{name}' {rate:.4g} {units[name]}"
+        + (f" (possible: {nearest[name]:.4g})" if name in nearest else "")
+        for name, rate in rates.items()
+    ]
+    return f"{what}: {', '.join(told)}. Drive fewer joints, or give motions that fit each other"
+
+
+def _nearest_rates(
+    equations: JointEquations, rates: dict[str, float], units: dict[str, str]
+) -> dict[str, float]:
+    """The rates nearest to those of the drives that the joints allow; lengths count by the mechanism's own."""
+    if equations.columns > DENSE:
+        return {}
+    W = equations.matrix(equations.start()).toarray()
+    mine = equations.row_drive >= 0
+    names = [equations.drives[k] for k in equations.row_drive[mine]]
+    scale = np.array([1.0 if units[n] == "rad/s" else 1.0 / equations.length for n in names])
+    free = W[mine] @ null_space(W[~mine])
+    given = np.array([rates[name] for name in names])
+    best, *_ = np.linalg.lstsq(scale[:, None] * free, scale * given)
+    return dict(zip(names, (free @ best).tolist(), strict=True))
 
 
 def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str]:

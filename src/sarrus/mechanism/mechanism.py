@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
-from ..names import describe_known
+from ..names import all_suggest, describe_known
 from .bodies import Body, Marker, make_rod
 from .construction import ConstructionCalls
 from .elements import (
@@ -46,6 +46,7 @@ STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
 PARTS = STRUCTURE | {name: name for name in LOADS}
 
 
+@all_suggest
 class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
