@@ -70,10 +70,7 @@ class Record:
 
     def __add__(self, other: Record) -> Record:
         """The outputs of both, one after the other."""
-        both: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROWS
-        }
-        return replace(self, **both)
+        return join_records(self.model, [self, other])
 
     @cached_property
     def a(self) -> Floats:
@@ -137,6 +134,16 @@ class Record:
         names = (n for n in kernels.Outputs._fields if n != "a")
         arrays: dict[str, Any] = {n: np.ascontiguousarray(getattr(self, n)) for n in names}
         return kernels.Outputs(a=np.ascontiguousarray(self.own), **arrays)
+
+
+def join_records(model: Model, parts: list[Record]) -> Record:
+    """The outputs of some records, one after the other."""
+    if not parts:
+        return Record.empty(model)
+    rows: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS
+    }
+    return replace(parts[0], **rows)
 
 
 _ROWS = ("times", "q", "v", "angles", "work", "own", "kept", "restored")
@@ -228,6 +235,24 @@ class StepHistory:
 
 
 @dataclass(frozen=True)
+class LocatedEvents:
+    """Events of a run in the order of time.
+
+    names, units: of all that were requested; which: of these, for each that occurred; kinds: "rising", "falling",
+    "tangent", "maximum" or "minimum"; values: of the quantity [its unit]; gaps: these less the wanted value;
+    record: the states.
+    """
+
+    names: list[str]
+    units: list[str]
+    which: Ints
+    kinds: list[str]
+    values: Floats
+    gaps: Floats
+    record: Record = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A run, up to where it is good.
 
@@ -235,7 +260,7 @@ class Outcome:
     depending on others, None if there was no run; method: the one that did the run, or the last part
     of it, if another chose it; motion: if the run was to keep it; lost: what steps that could not hold the
     tolerance may have lost in sum, over the mechanism's length; error: an estimate of the global error at the
-    outputs, in model units, if it was asked for.
+    outputs, in model units, if it was asked for; events: those located, if requested.
     """
 
     status: Status
@@ -250,6 +275,7 @@ class Outcome:
     motion: Motion | None = None
     lost: float = 0.0
     error: Floats | None = None
+    events: LocatedEvents | None = None
 
 
 COUNTERS = (
