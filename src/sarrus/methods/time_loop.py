@@ -181,12 +181,12 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         stopped = min(watch.until, judge.good_until)
     counted = [s.counters() for s in steppers]
     blocked = end.status is Status.BLOCKED
-    watchers = (watcher, judge, passages, *([finder] if finder else []))
+    cpu = watcher.cpu + judge.cpu + passages.cpu + (finder.cpu if finder else 0.0)
     return Outcome(
         *end,
         record=recorder.record(stepper.law),
         counters={name: plain_sum(c.get(name, 0) for c in counted) for name in COUNTERS},
-        timings={**clock.timings, "watch_cpu": plain_sum(x.cpu for x in watchers)},
+        timings={**clock.timings, "watch_cpu": cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),
             # at a limit velocities have no bound
@@ -198,7 +198,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         lost=judge.lost,
         watch=watch if stopped is None else replace(watch, until=stopped),
         motion=recorder.motion(stepper.law),
-        events=finder and finder.located(np.inf if stopped is None else stopped),
+        events=finder.located(np.inf if stopped is None else stopped) if finder else None,
     )
 
 
