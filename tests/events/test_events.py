@@ -347,6 +347,22 @@ def test_unknown_names():
         sarrus.simulate(pendulum(), 1.0, events=["angle"])
 
 
+def test_a_quantity_that_settles_at_its_value():
+    """A damped pendulum swings through its position of rest, ever less, and a note states when it stays there."""
+    m = pendulum()
+    m.torsion("damper", "A", damping=1.0)
+    rest = when(angle="A", equals=-np.pi / 2, name="rest")
+    result = sarrus.simulate(m, 60.0, events=[rest])
+    kinds = [e.kind for e in result.events]
+    assert kinds == [("falling", "rising")[n % 2] for n in range(len(kinds))]
+    [note] = [n for n in result.notes if "stays at the value" in n]
+    settled = float(note.split("t = ")[1].split()[0])
+    # amplitudes fall as exp(-1.5 t), from 1.5 rad to the band of 1e-9 times that: until 14 s, for some swings
+    assert 12.0 < settled < 16.0
+    assert result.events[-1].time < settled + 1.0
+    assert len(kinds) > 10
+
+
 def test_a_function_that_is_not_smooth_is_reported():
     """Sharp corners cannot be resolved: a note states where."""
     corner = when(lambda r: np.abs(r.position("tip")[:, 0] - 0.3), equals=0.1, name="corner")

@@ -96,6 +96,9 @@ def read(detector, values, band=1e-3):
         ([-1, 0], [("rising", 1)]),
         ([-1, -1e-4], []),
         ([-1, -1e-4, -2e-4], [("tangent", 1)]),
+        # one that settles inside the band has to leave it again, whatever rounding makes of it
+        ([-1, 0, *[1e-6, 0, -1e-6, 0] * 40], []),
+        ([-1, *[1e-6] * 100, 1, 0, -1], [("falling", 102)]),
     ],
 )  # fmt: skip
 def test_crossings(values, wanted):
@@ -112,6 +115,9 @@ def test_crossings(values, wanted):
         ([1, 2, 1.9999, 2.5, 1], [("maximum", 3)]),
         ([1, 2, 3], []),
         ([1, 1, 1.0001], []),
+        # a flat one is one
+        ([1, *[2] * 63, 1], [("maximum", 1)]),
+        ([1, *[2] * 100, 1], [("maximum", 66)]),
     ],
 )
 def test_extremes(values, wanted):

@@ -7,13 +7,17 @@ band is not told from zero: a band wider than the error of the run. So
     a tangent contact: it comes into the band (also by two zeros so close together) and leaves it with its sign
     an extreme: before and behind it the function is farther away than the band
 
-The start is not an event: a function that begins inside the band has to leave it first.
+The start is not an event: a function that begins inside the band has to leave it first. The same holds for one
+that comes into the band and stays there: it settles at the value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
+
+# places inside the band after which a function is settled, or an extreme is flat
+MOST_INSIDE = 64
 
 RISING, FALLING, TANGENT = "rising", "falling", "tangent"
 MAXIMUM, MINIMUM = "maximum", "minimum"
@@ -47,6 +51,8 @@ class Crossings:
         self._sign = 0
         # places inside the band since it was last outside
         self._inside: list[Place] = []
+        # when it settled at the value first [s]
+        self.settled: float | None = None
 
     @property
     def since(self) -> float | None:
@@ -58,6 +64,9 @@ class Crossings:
         if place.zero or abs(place.value) <= place.band:
             if self._sign:
                 self._inside.append(place)
+            if len(self._inside) > MOST_INSIDE:
+                self.settled = self._inside[0].time if self.settled is None else self.settled
+                self._sign, self._inside = 0, []
             return
         sign = 1 if place.value > 0.0 else -1
         if self._sign and self._inside:
@@ -79,9 +88,9 @@ class Crossings:
     def finish(self) -> Iterator[Found]:
         """The run ends: zeros among the last places count."""
         zeros = [p for p in self._inside if p.zero]
-        if len(zeros) % 2:
+        if len(zeros) == 1:
             kind = FALLING if self._sign > 0 else RISING
-            yield Found(zeros[len(zeros) // 2], kind, self._sign)
+            yield Found(zeros[0], kind, self._sign)
         elif self._inside:
             # where the run ends the function may still be on its way
             deepest = min(self._inside, key=lambda p: self._sign * p.value)
@@ -98,6 +107,9 @@ class Extremes:
         self._sign = 0
         self._low: Place | None = None
         self._high: Place | None = None
+        # places since the last extreme
+        self._flat = 0
+        self.settled: float | None = None
 
     @property
     def since(self) -> float | None:
@@ -110,18 +122,21 @@ class Extremes:
         if self._low is None or self._high is None:
             self._low = self._high = place
             return
-        if self._sign >= 0 and place.value > self._high.value:
-            self._high = place
-        if self._sign <= 0 and place.value < self._low.value:
-            self._low = place
+        self._flat += 1
+        # on a flat extreme any instant is as good
+        reach = place.band if self._sign != 0 and self._flat > MOST_INSIDE else 0.0
+        if self._sign >= 0 and place.value > self._high.value - reach:
+            self._high, self._flat = place, 0
+        if self._sign <= 0 and place.value < self._low.value + reach:
+            self._low, self._flat = place, 0
         if self._sign >= 0 and place.value < self._high.value - place.band:
             if self._sign:
                 yield Found(self._high, MAXIMUM, 1)
-            self._sign, self._low = -1, place
+            self._sign, self._low, self._flat = -1, place, 0
         elif self._sign <= 0 and place.value > self._low.value + place.band:
             if self._sign:
                 yield Found(self._low, MINIMUM, -1)
-            self._sign, self._high = 1, place
+            self._sign, self._high, self._flat = 1, place, 0
 
     def finish(self) -> Iterator[Found]:
         """The run ends: nothing tells whether the function turns back there."""

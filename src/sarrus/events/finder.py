@@ -135,11 +135,31 @@ class Track:
         if not self.event.extreme:
             rows = np.flatnonzero(interpolants.may_vanish(f.coefficients, bands))
         monotone = interpolants.are_monotone(f.coefficients[rows]).tolist()
+        ends = f.ends.tolist()
         for n, plain in zip(rows.tolist(), monotone, strict=True):
+            if plain and self.event.extreme and n:
+                # no extreme inside: its end tells whether there is one between two intervals
+                yield from self.detector.read(Place(ends[n], lasts[n], float(bands[n])))
+                continue
             # intervals that are left out lie outside of the band
             piece = _Piece(f, n, firsts[n], lasts[n], float(bands[n]))
             for place in piece.places(plain, zeros=not self.event.extreme):
                 yield from self.detector.read(place)
+
+    def notes(self) -> Iterator[str]:
+        """What a user should know."""
+        if self.unresolved:
+            more = len(self.unresolved) - 1
+            yield (
+                f"event '{self.event.name}' is not smooth enough near t = {min(self.unresolved):.9g} s"
+                + (f" and at {more} further moments" if more else "")
+                + ": zeros and extremes within a step may be missed there"
+            )
+        if self.detector.settled is not None:
+            yield (
+                f"event '{self.event.name}': from t = {self.detector.settled:.9g} s on the quantity stays at "
+                f"the value, to {self._share:g} of its size; that is not an event"
+            )
 
     def wants(self, found: Found) -> bool:
         """Whether an event of this kind was asked for."""
@@ -396,17 +416,7 @@ class EventFinder:
 
     def notes(self) -> list[str]:
         """What a user should know."""
-        return [
-            f"event '{track.event.name}' is not smooth enough near t = {min(track.unresolved):.9g} s"
-            + (
-                f" and {len(track.unresolved) - 1} further moments"
-                if len(track.unresolved) > 1
-                else ""
-            )
-            + ": zeros and extremes within a step may be missed there"
-            for track in self._tracks
-            if track.unresolved
-        ]
+        return [note for track in self._tracks for note in track.notes()]
 
 
 def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
