@@ -1,5 +1,6 @@
 """Events of runs: closed forms, brute force, and what must not change them."""
 
+import h5py
 import numpy as np
 import pytest
 from scipy.special import ellipk
@@ -246,6 +247,25 @@ def test_events_are_saved(tmp_path):
     ]
     assert len(result.events) == 3
     assert (again.events[1].state.position("tip") == result.events[1].state.position("tip")).all()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [("which", [7, 0, 0], "which holds"), ("values", [1.0], "values"), ("kinds", None, "kinds")],
+)
+def test_a_damaged_file_is_rejected(tmp_path, path, value, words):
+    """Numbers that lead nowhere, and lists of another length, are found when the file is read."""
+    result = sarrus.simulate(pendulum(), 3.0, events=[when(angle="A", equals="-30 deg")])
+    saved = result.save(tmp_path / "run.h5")
+    with h5py.File(saved, "r+") as file:
+        group = file["outcome/events"]
+        del group[path]
+        if value is None:
+            group.create_dataset(path, data='["rising", 5]').attrs["json"] = True
+        else:
+            group[path] = np.array(value)
+    with pytest.raises(sarrus.SavedResultError, match=words):
+        sarrus.load_result(saved, verify=False)
 
 
 def test_model_files_hold_events(tmp_path):

@@ -40,6 +40,10 @@ class EventStates(Result):
 
     turns: dict[str, tuple[Floats, Floats]]
 
+    def _counted_angle(self, joint: str) -> Floats | None:
+        # turns are counted here; reading the motion of a drive time by time would take longer than the run
+        return None
+
     def _unwrapped(
         self, angle: Floats, rates: Callable[[], Any], what: str, pair: tuple[str, ...] = ()
     ) -> Floats:
