@@ -69,7 +69,7 @@ def read(detector, values, band=1e-3):
     for t, value in enumerate(values):
         found += list(
             detector.read(
-                Place(float(t), abs(value), band, True)
+                Place(float(t), abs(value), band, 1.0, True)
                 if value == 0
                 else Place(float(t), value, band)
             )

@@ -26,12 +26,13 @@ MAXIMUM, MINIMUM = "maximum", "minimum"
 class Place(NamedTuple):
     """A value of the function: when [s], the value less the wanted one, how wide the band is there.
 
-    zero: whether it is a located zero; rate: of the function there [1/s].
+    width: of the interval [s]; zero: whether it is a located zero; rate: of the function there [1/s].
     """
 
     time: float
     value: float
     band: float
+    width: float = 0.0
     zero: bool = False
     rate: float = 0.0
 

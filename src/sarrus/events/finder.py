@@ -135,11 +135,12 @@ class Track:
         if not self.event.extreme:
             rows = np.flatnonzero(interpolants.may_vanish(f.coefficients, bands))
         monotone = interpolants.are_monotone(f.coefficients[rows]).tolist()
-        ends = f.ends.tolist()
+        starts, ends = f.starts.tolist(), f.ends.tolist()
         for n, plain in zip(rows.tolist(), monotone, strict=True):
             if plain and self.event.extreme and n:
                 # no extreme inside: its end tells whether there is one between two intervals
-                yield from self.detector.read(Place(ends[n], lasts[n], float(bands[n])))
+                width = ends[n] - starts[n]
+                yield from self.detector.read(Place(ends[n], lasts[n], float(bands[n]), width))
                 continue
             # intervals that are left out lie outside of the band
             piece = _Piece(f, n, firsts[n], lasts[n], float(bands[n]))
@@ -185,20 +186,20 @@ class _Piece:
 
     def places(self, monotone: bool, zeros: bool) -> Iterator[Place]:
         """Its start, zeros, extremes and end, one after the other; zeros: whether these are wanted."""
-        yield Place(self._time(-1.0), self.first, self.band)
+        width = float(self.f.ends[self.number] - self.f.starts[self.number])
+        yield Place(self._time(-1.0), self.first, self.band, width)
         c = self.f.coefficients[self.number]
         terms = c.tolist()
         inside = [] if monotone else interpolants.critical_points(c).tolist()
         values = [interpolants.clenshaw(terms, x) for x in inside]
-        width = float(self.f.ends[self.number] - self.f.starts[self.number])
         low, before = -1.0, self.first
         for x, value in zip([*inside, 1.0], [*values, self.last], strict=True):
             if zeros and before * value < 0.0:
                 zero = interpolants.solve_zero(c, low, x)
                 slope = interpolants.derivative(c).tolist()
                 rate = interpolants.clenshaw(slope, zero) * 2.0 / max(width, 1e-300)
-                yield Place(self._time(zero), 0.0, self.band, True, rate)
-            yield Place(self._time(x), value, self.band)
+                yield Place(self._time(zero), 0.0, self.band, width, True, rate)
+            yield Place(self._time(x), value, self.band, width)
             low, before = x, value
 
 
@@ -358,7 +359,6 @@ class EventFinder:
         times = np.array([found.place.time for _, found in fresh])
         values = np.zeros(len(times))
         low, high = motion.begin, motion.end
-        most = MOST_MOVED * min(high - low, 1.0)
         for _ in range(ROUNDS):
             order = np.argsort(times, kind="stable")
             record = motion.at(times[order])
@@ -369,7 +369,7 @@ class EventFinder:
                 for rank, i in enumerate(order.tolist()):
                     if fresh[i][0] == n:
                         values[i] = read[rank]
-                        moves[i] = self._move(n, fresh[i][1], values[i], most)
+                        moves[i] = self._move(n, fresh[i][1], values[i])
             if not np.abs(moves).max() > SETTLED * high:
                 break
             times = np.clip(times + moves, low, high)
@@ -390,14 +390,16 @@ class EventFinder:
         track = self._tracks[n]
         return abs(gap) <= 2.0 * track.band(track.largest)
 
-    def _move(self, n: int, found: Found, value: float, most: float) -> float:
+    def _move(self, n: int, found: Found, value: float) -> float:
         """How far a zero is to be moved [s]; one that is there to rounding stays."""
         track, rate = self._tracks[n], found.place.rate
         if found.kind not in (RISING, FALLING) or not rate:
             return 0.0
         off = self._gap(n, value)
         step = -off / rate
-        far = abs(step) > most or abs(off) > 1e3 * track.band(track.largest)
+        far = abs(step) > MOST_MOVED * found.place.width or abs(off) > 1e3 * track.band(
+            track.largest
+        )
         return 0.0 if far or abs(off) <= 2e-16 * abs(value) else step
 
     def located(self, until: float) -> LocatedEvents:
