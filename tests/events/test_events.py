@@ -9,14 +9,12 @@ import sarrus
 from sarrus import when
 
 
-def pendulum(speed=None):
-    """A rod that is released horizontally, or pushed with an angular velocity [rad/s]."""
-    m = sarrus.Mechanism("pendulum")
-    m.rod("rod", (0, 0), (1, 0), mass=1)
+def pendulum(length=1.0, gravity=9.81):
+    """A rod that is released horizontally."""
+    m = sarrus.Mechanism("pendulum", gravity=(0, -gravity))
+    m.rod("rod", (0, 0), (length, 0), mass=1)
     m.revolute("A", m.ground, "rod", at=(0, 0))
-    m.point("tip", "rod", (1, 0))
-    if speed is not None:
-        m.set_angular_velocity("rod", speed)
+    m.point("tip", "rod", (length, 0))
     return m
 
 
@@ -212,6 +210,37 @@ def test_events_do_not_depend_on_outputs_or_on_each_other():
     for other in others:
         # states are projected in other groups: rounding
         assert times(other, event.name) == pytest.approx(times(alone), abs=1e-14)
+
+
+@pytest.mark.parametrize("length", [1e-3, 1e4])
+@pytest.mark.parametrize("gravity", [1e-6, 1e5])
+def test_neither_metres_nor_seconds_decide(length, gravity):
+    """Larger and slower: the same events, at times that scale as sqrt(length / gravity)."""
+    unit = np.sqrt(9.81 * length / gravity)
+    exact = [when(coordinate="tip.y", equals=y) for y in (-0.3, -1.0 + 1e-5, -1.0)]
+    scaled = [when(coordinate="tip.y", equals=length * e.equals) for e in exact]
+    extremes = [when(speed="tip", extreme=True), when(energy="total", extreme=True)]
+    one = sarrus.simulate(pendulum(), 5.0, events=[*exact, *extremes])
+    other = sarrus.simulate(pendulum(length, gravity), 5.0 * unit, events=[*scaled, *extremes])
+    # contacts and extremes are a few digits less sharp than zeros, and both runs have their own rounding
+    assert np.array(times(other)) / unit == pytest.approx(times(one), abs=1e-9)
+    assert sorted(e.kind for e in other.events) == sorted(e.kind for e in one.events)
+
+
+def test_angles_in_space():
+    """Bricard's linkage: the angle at the state is the wanted one, and energies have their extremes with it."""
+    problem = sarrus.problems.get("rectangular-bricard")
+    events = [
+        when(angle="P0", equals=0.3, name="angle"),
+        when(energy="potential", extreme=True, name="energy"),
+        when(energy="kinetic", extreme=True, name="kinetic"),
+    ]
+    result = sarrus.simulate(problem.mechanism(), 10.0, events=events)
+    angles = [e.state.angle("P0")[0] for e in result.events if e.name == "angle"]
+    assert angles == pytest.approx([0.3] * 4, abs=1e-13)
+    # the sum is constant, so both turn at the same time
+    assert times(result, "energy") == pytest.approx(times(result, "kinetic"), abs=1e-9)
+    assert len(times(result, "energy")) > 5
 
 
 @pytest.mark.parametrize(
