@@ -7,6 +7,10 @@ from scipy.special import ellipk
 
 import sarrus
 from sarrus import when
+from sarrus.studies.batching import prepare_batch_runner
+from sarrus.studies.runs import run_one
+from sarrus.studies.sampling import draw_samples
+from sarrus.studies.study_reader import make_study
 
 
 def pendulum(length=1.0, gravity=9.81):
@@ -417,3 +421,28 @@ def test_a_function_that_is_not_smooth_is_reported():
     corner = when(lambda r: np.abs(r.position("tip")[:, 0] - 0.3), equals=0.1, name="corner")
     result = sarrus.simulate(pendulum(), 1.0, events=[corner])
     assert any("event 'corner' is not smooth enough" in note for note in result.notes)
+
+
+def test_studies_record_events(tmp_path):
+    """Times of events, one row per run; with a heavy damper the pendulum does not pass its position of rest."""
+    m = pendulum()
+    m.torsion("damper", "A", damping=1.0)
+    m.event("low", angle="A", equals=-np.pi / 2)
+    m.save(tmp_path / "m.yaml")
+    study = make_study(
+        {
+            "mechanism": str(tmp_path / "m.yaml"),
+            "vary": {"torsions.damper.damping": [0.5, 1.0, 20.0]},
+            "simulate": {"duration": 4},
+            "record": [{"event_times": "low"}],
+        }
+    )
+    drawn = draw_samples(study)
+    # runs of a study that go side by side would not locate them
+    assert prepare_batch_runner(study.plan) is None
+    rows = [run_one(study.plan, i, drawn.row(study.plan.columns, i))[0] for i in range(3)]
+    found = [row["event_times low"] for row in rows]
+    assert [row["status"] for row in rows] == ["done"] * 3
+    assert found[1] == times(sarrus.simulate(m, 4.0))
+    assert len(found[0]) >= len(found[1]) > 0
+    assert found[2] == []

@@ -364,7 +364,10 @@ def _second_workspace(
     for name, x in zip(out._fields, out, strict=True):
         if name == "reference_pivots":
             sizes = tuple(str(n) for n in x.shape)
-            kind, address = ArrayType(w.float, 1, "Workspace.reference_pivots", sizes), reference_pivots[0]
+            kind, address = (
+                ArrayType(w.float, 1, "Workspace.reference_pivots", sizes),
+                reference_pivots[0],
+            )
         else:
             kind, address = w.array(f"second Workspace.{name}", x, False)
         kinds.append(kind)

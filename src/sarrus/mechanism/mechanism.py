@@ -520,6 +520,10 @@ def vary(
         raise MechanismError(
             f"mechanism '{mechanism.name}' has drives, whose lengths are functions of time; keep its size"
         )
+    if size != 1 and mechanism.events:
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has events, whose values may be lengths; keep its size, or remove them"
+        )
     new = mechanism.mapped(lambda part: part.scaled(size))
     new.gravity = gravity * mechanism.gravity
     new.velocities = [(name, speed * v) for name, v in mechanism.velocities]
