@@ -29,6 +29,7 @@ from .export import (
     split_unit,
 )
 from .kinematics.configuration import read_turns
+from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
@@ -111,7 +112,7 @@ class Result(Readout):
 
     @property
     def success(self) -> bool:
-        """Whether the run did what was asked: it reached its end, or the crossing where it was to stop."""
+        """Whether the run reached its end, or the crossing or event where it was to stop."""
         return self.outcome.status.success
 
     @property
@@ -127,7 +128,8 @@ class Result(Readout):
             if self.outcome.watch is None
             else verdict.inspection_text.tell_moments(self.crossings, self.near_singular)
         )
-        return [*met, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
+        located = describe_events(self.outcome.events)
+        return [*met, *located, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
         """What is left of a tight tolerance behind crossings, where rounding and not the steps decides."""
@@ -262,6 +264,13 @@ class Result(Readout):
         """The smallest relative pivot after each: small near a singular position."""
         return self.outcome.steps.pivots
 
+    # events
+
+    @cached_property
+    def events(self) -> tuple[LocatedEvent, ...]:
+        """Events that were requested (`simulate(..., events=[...])`) and occurred, in the order of time."""
+        return list_events(self)
+
     # the motion
 
     def at(self, times: float | Sequence[float] | Floats) -> Result:
@@ -287,7 +296,14 @@ class Result(Readout):
                 raise MechanismError(call.failure)
         there = replace(self, outcome=replace(self.outcome, record=record, error=None))
         # what the run met does not depend on where it is read
-        for name in ("joint_equations", "_loads", "_sketch", "_moments", "_crossing_context"):
+        for name in (
+            "joint_equations",
+            "_loads",
+            "_sketch",
+            "_moments",
+            "_crossing_context",
+            "events",
+        ):
             if name in self.__dict__:
                 there.__dict__[name] = self.__dict__[name]
         return there

@@ -387,6 +387,14 @@ STABLE = 1e-9
 # the largest stiffness: a difference from its transpose that is rounding
 SYMMETRIC = 1e-11
 
+# == Events ==
+
+# the tolerance of the run times the size of the quantity: values that an event does not tell apart, so that the
+# error of a run makes neither two events nor none of a tangent contact
+EVENT_BAND = 10.0
+# the size of the quantity: the smallest such difference, at the tightest tolerances; some hundred roundings
+EVENT_ROUNDING = 1e-13
+
 # == Other engines ==
 
 # the body's largest inertia: what a thin rod gets about its own axis, where no engine takes zero; its spin is

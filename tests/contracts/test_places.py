@@ -20,6 +20,7 @@ NEEDED = {
 MORE = {
     "mechanism/__init__.py": "public names",
     "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
+    "mechanism/event_requests.py": "events read their forces and lengths by name",
     "kinematics/configuration.py": "springs hold bodies, their arms count in the mechanism's length",
     "model/readings.py": "length and force are read by name",
     "readout.py": "length and force are read by name",

@@ -88,6 +88,8 @@ def run_engine(
         record = _record(model, mechanism, velocity, times, poses, plan)
     status, message = _ending(engine, plan, times, trouble)
     notes = [*find_remarks(mechanism), *notes]
+    if mechanism.events:
+        notes.append("events of the mechanism are not located: only `simulate` looks for them")
     if mechanism.drives:
         notes.append(
             "work of drives is integrated along cubics between outputs: with outputs far apart the energy drift "

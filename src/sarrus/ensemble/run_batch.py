@@ -618,6 +618,11 @@ class EnsembleTable:
 
 def _check(mechanism: Mechanism, settings: RunSettings) -> Lookup:
     """As `simulate` checks it; returns what is known of it."""
+    if mechanism.events:
+        raise MechanismError(
+            f"'{mechanism.name}' has events, which ensembles do not locate; simulate its variants one by one, or "
+            "remove them: mechanism.events.clear()"
+        )
     known = check_for_run(mechanism, mechanism.assemble)
     check_drive_times(mechanism, settings.duration)
     return known

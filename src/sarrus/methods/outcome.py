@@ -71,8 +71,7 @@ class Record:
 
     def __add__(self, other: Record) -> Record:
         """The outputs of both, one after the other."""
-        pairs = zip(_rows_of(self), _rows_of(other), strict=True)
-        return self._with(np.concatenate(pair) for pair in pairs)
+        return join_records(self.model, [self, other])
 
     def _with(self, rows: Iterable[Any]) -> Record:
         """Other outputs of the same model."""
@@ -145,6 +144,14 @@ class Record:
 _rows_of = attrgetter("times", "q", "v", "angles", "work", "own", "kept", "restored")
 # those of `kernels.Outputs`
 _outputs_of = attrgetter("times", "q", "v", "own", "kept", "angles", "work")
+
+
+def join_records(model: Model, parts: list[Record]) -> Record:
+    """The outputs of some records, one after the other."""
+    if not parts:
+        return Record.empty(model)
+    rows = zip(*map(_rows_of, parts), strict=True)
+    return parts[0]._with(np.concatenate(row) for row in rows)
 
 
 @dataclass(frozen=True)
@@ -233,6 +240,24 @@ class StepHistory:
 
 
 @dataclass(frozen=True)
+class LocatedEvents:
+    """Events of a run in the order of time.
+
+    names, units: of all that were requested; which: of these, for each that occurred; kinds: "rising", "falling",
+    "tangent", "maximum" or "minimum"; values: of the quantity [its unit]; gaps: these less the wanted value;
+    record: the states.
+    """
+
+    names: list[str]
+    units: list[str]
+    which: Ints
+    kinds: list[str]
+    values: Floats
+    gaps: Floats
+    record: Record = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A run, up to where it is good.
 
@@ -240,7 +265,7 @@ class Outcome:
     depending on others, None if there was no run; method: the one that did the run, or the last part
     of it, if another chose it; motion: if the run was to keep it; lost: what steps that could not hold the
     tolerance may have lost in sum, over the mechanism's length; error: an estimate of the global error at the
-    outputs, in model units, if it was asked for.
+    outputs, in model units, if it was asked for; events: those located, if requested.
     """
 
     status: Status
@@ -255,6 +280,7 @@ class Outcome:
     motion: Motion | None = None
     lost: float = 0.0
     error: Floats | None = None
+    events: LocatedEvents | None = None
 
 
 COUNTERS = (

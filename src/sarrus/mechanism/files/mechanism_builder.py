@@ -310,6 +310,9 @@ class _Builder:
         make: Callable[..., Any] = getattr(self.m, _singular(block))
         for name, entry in getattr(self.model, block).items():
             keys = dict(entry)
+            if block == "events":
+                # of what may be read an entry has one
+                keys = entry.model_dump(exclude_none=True)
             make(name, *keys.pop("bodies", ()), **keys)
 
     def from_lengths(self, name: str, entry: model_schema.Section) -> None:
