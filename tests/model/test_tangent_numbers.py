@@ -53,7 +53,7 @@ def test_a_tape_still_refuses_what_it_does_not_replay():
     ],
 )
 def test_models_of_numbers_with_derivatives(problem, path):
-    """All numbers of a model by one of the mechanism, against differences: linear ones but for units, 1e-7 of all."""
+    """All numbers of a model by one of the mechanism, against differences, which leave 1e-8."""
     data = to_data(problems.get(problem).build())
     value = get_value(data, path)
     tape = TangentTape(1)

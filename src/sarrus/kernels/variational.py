@@ -25,9 +25,10 @@ from .series_step import choose_step, least_order, make_series, raise_order, res
 from .solve import (
     eval_pivots,
     factorise,
+    factorise_exactly,
+    is_regular,
     learn_pivots,
     project_velocity,
-    refinements_for,
     solve_gaps,
 )
 from .step_control import MOVES, SWIFT
@@ -41,6 +42,8 @@ REFINEMENTS = 2
 # last terms may grow by; then nearer
 FURTHER, FACTOR, GROWTH = 3, 1.08, 1e3
 NEARER, SHRINK = 6, 0.8
+# of the run's own step there: derivatives that allow less are noise, and steps would become ever smaller
+CRAWLING = 1e-2
 # places in the balance: the time, what rounding took from it, the largest kinetic energy and velocity so far
 TIME, LOW_TIME, SCALE, FASTEST = range(4)
 BALANCE = 4
@@ -80,7 +83,7 @@ def meet_motion(form, ws, loads, motion, n, t, point):
     """ws.q, ws.v: values as the motion has them at t, derivatives as they are, both back onto the constraints.
 
     ws.L, ws.J: factor and Jacobian there; ws.phi: what is left of the constraints, and of their derivatives.
-    Returns the smallest pivot, and the smallest against what is usual.
+    Returns the smallest pivot against what is usual.
     """
     s = t - motion.starts[n]
     eval_piece(motion.coefficients[n], motion.orders[n], s, point[0], point[1])
@@ -98,7 +101,7 @@ def meet_motion(form, ws, loads, motion, n, t, point):
         for i in range(len(ws.q)):
             ws.q[i] += ws.x[form.pos_q[i]]
         eval_forms(form, ws.q, ws.e)
-    smallest, ratio = eval_pivots(form, ws.L, ws.reference_pivots)
+    _, ratio = eval_pivots(form, ws.L, ws.reference_pivots)
     project_velocity(form, ws, loads, REFINEMENTS, ws.v)
     left = eval_constraints(form, ws.e, ws.phi)
     drive_constraints(form, loads, left, ws.phi)
@@ -107,7 +110,7 @@ def meet_motion(form, ws, loads, motion, n, t, point):
         for i in range(len(loads.theta)):
             loads.theta[i] = eval_series(motion.angle_and_work_series[n, i], last, s)
         settle_angles(loads, ws.q)
-    return rounded(smallest), rounded(ratio)
+    return rounded(ratio)
 
 
 @kernel
@@ -131,7 +134,7 @@ def weigh_derivatives(ws, kept):
 
 @kernel
 def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
-    """End a step clear of singular configurations; returns its length, the motion's step, the least pivot."""
+    """End a step clear of singular configurations; returns its length and the motion's step."""
     best, chosen, length = 0.0, h, h
     longest = min(h * np.exp(np.log(GROWTH) / order), stop - t)
     for attempt in range(FURTHER + NEARER + 2):
@@ -140,7 +143,7 @@ def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
             length = chosen
         eval_polynomial(qc, order, length, ws.q, ws.v)
         at = find_step(motion.starts, n, t + length)
-        smallest, ratio = meet_motion(form, ws, loads, motion, at, t + length, point)
+        ratio = meet_motion(form, ws, loads, motion, at, t + length, point)
         if ratio >= CLEAR_LANDING or attempt == FURTHER + NEARER + 1:
             break
         if ratio * length > best:
@@ -149,7 +152,7 @@ def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
             length *= FACTOR
         else:
             length = SHRINK * min(length, h)
-    return length, at, smallest
+    return length, at
 
 
 @entry
@@ -166,7 +169,7 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
         ws.v[i] = state[1, i]
     t = balance[TIME]
     n = find_step(motion.starts, 0, t)
-    smallest, _ = meet_motion(form, ws, loads, motion, n, t, point)
+    meet_motion(form, ws, loads, motion, n, t, point)
     pieces.starts[0] = t
     for k in range(pieces.coefficients.shape[0]):
         learn_pivots(form, ws.L, ws.reference_pivots)
@@ -183,7 +186,11 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
             left[k, c] = ws.phi[c]
         log_tolerance = np.log(rules.tolerance)
         log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
-        refinements = max(refinements_for(smallest, rules.tolerance), 1)
+        # without eps nothing is left open
+        refinements = REFINEMENTS
+        if is_regular(form, ws.L):
+            factorise_exactly(form, ws.J, ws.L)
+            refinements = 0
         known, order, log_step = make_series(
             form, ws, loads, t, log_tolerance, log_speed, rules.log_cost, refinements, 0, qc
         )
@@ -199,9 +206,9 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
             pieces.starts[k + 1] = rules.t_end
             balance[TIME] = rules.t_end
             return DONE, k + 1
-        if not t + h > t:
+        if h < CRAWLING * (motion.starts[n + 1] - motion.starts[n]) and h < stop - t:
             return STUCK, k
-        h, n, smallest = find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point)
+        h, n = find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point)
         t = stop if h >= stop - t else t + h
         pieces.starts[k + 1] = t
         balance[TIME] = t

@@ -254,12 +254,18 @@ class ParameterGroup:
         self._start = np.zeros((len(names), len(velocity)))
         if until > 0.0:
             self._start = find_start_rates(dual, names, velocity)
-        source = run.precise if any(dual.moves_constraints()) else run.dense
-        self.variation = Variation(dual, self._start, polynomials(source), until)
-        try:
-            self.variation.run(velocity, run.tolerance)
-        except VariationError as error:
-            self.failure = str(error.args[1])
+        # near a singular configuration an error of the motion, divided by a small pivot, is one of the
+        # derivatives: where these crawl, they need a more exact motion, and those by parameters that move the
+        # constraints always do
+        sources = [run.precise] if any(dual.moves_constraints()) else [run.dense, run.precise]
+        for source in sources:
+            self.variation = Variation(dual, self._start, polynomials(source), until)
+            try:
+                self.variation.run(velocity, run.tolerance)
+                self.failure = ""
+                break
+            except VariationError as error:
+                self.failure = str(error.args[1])
 
     def scale(self, lane: int) -> float:
         """Of a parameter: a change that changes the model by its own size."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 ROOM = 128
 # the tolerance of a step: below it rounding near singular configurations leads to ever smaller steps
 TIGHTEST = 5e-12
-# so many times the steps of the run, and some: steps that become ever smaller
-CRAWL, SOME = 20, 200
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Variation:
     def _follow(self, ws: Any, rules: Any, motion: StepPolynomials, kept: Any) -> None:
         """Steps along a part of the motion that one method made."""
         nq, equations = self._dual.model.coordinates, self._dual.model.equations
-        point, steps, reason = np.zeros((2, nq)), 0, FULL
+        point, reason = np.zeros((2, nq)), FULL
         form = self._dual.make_form(self._scales)
         loads = self._dual.make_loads(self._scales, HIGHEST_ORDER)
         while reason == FULL and kept.balance[kernels.TIME] < rules.t_end:
@@ -93,12 +91,10 @@ class Variation:
             reason, made = kernels.follow_motion(
                 form, ws, loads, rules, motion, point, kept, pieces, left
             )
-            steps += made
             if made:
                 self._chunks.append((cut(pieces, made), self._scales))
                 self.reached = float(pieces.starts[made])
-            own = int(np.searchsorted(motion.starts, self.reached))
-            if reason not in (FULL, DONE) or steps > CRAWL * own + SOME:
+            if reason not in (FULL, DONE):
                 raise VariationError(self.reached, "its steps became too small")
 
     def states(self, times: Floats) -> tuple[list[Floats], Floats]:
