@@ -305,7 +305,7 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
     balance, _ = w.places["StepperState.balance"]
     readings_kind, readings_at = w.named(readings, True)
     ws_kind, ws_at = w.named(make_lone_workspace(form, order), False)
-    reference_pivots = w.places["Workspace.usual"]
+    reference_pivots = w.places["Workspace.reference_pivots"]
     out = make_lone_workspace(form, 0)
     out_kind, out_at = _second_workspace(w, out, reference_pivots)
     record_kind, record_at = w.named(make_record(plan.columns), False)
@@ -362,9 +362,9 @@ def _second_workspace(
     """Memory in which outputs are projected; usual pivots are those of the steps."""
     kinds, addresses = [], []
     for name, x in zip(out._fields, out, strict=True):
-        if name == "usual":
+        if name == "reference_pivots":
             sizes = tuple(str(n) for n in x.shape)
-            kind, address = ArrayType(w.float, 1, "Workspace.usual", sizes), reference_pivots[0]
+            kind, address = ArrayType(w.float, 1, "Workspace.reference_pivots", sizes), reference_pivots[0]
         else:
             kind, address = w.array(f"second Workspace.{name}", x, False)
         kinds.append(kind)

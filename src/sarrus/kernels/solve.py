@@ -83,7 +83,7 @@ def relative_pivot(form, L, k):
 
 @kernel
 def learn_pivots(form, L, reference_pivots):
-    """The largest relative pivot that each equation has shown so far, in `usual`; below 0 while it is redundant.
+    """The largest relative pivot that each equation has shown so far, in `reference_pivots`; below 0 while it is redundant.
 
     Equations that depend on each other may change their parts: one becomes independent of those before it while
     another ceases to be. Then the other counts as redundant from there on: the rank is the same. Where several
