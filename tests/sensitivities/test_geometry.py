@@ -224,3 +224,29 @@ def test_functions_of_math_are_named():
 
     with pytest.raises(sarrus.MechanismError, match=r"np\.sin"):
         sarrus.sensitivity(build, {"angle": 0.3}, "rod", 0.1)
+
+
+def test_another_structure_is_reported_and_not_guessed():
+    """A centre of mass on the line of two joints: the model has entries there that vanish here alone."""
+    result = sarrus.simulate(problems.get("andrews-squeezer").build(), 0.005, output_step=0.001)
+    found = result.sensitivity("F", "joints.F.at.0")
+    assert "another structure" in str(found.validity)
+    assert np.isnan(found.values).all()
+    assert result.sensitivity("F", "joints.A.at.0").validity
+
+
+@pytest.mark.slow
+def test_a_long_chain_through_crossings():
+    """Derivatives of a chain of 20 windows need a more exact motion near its crossings, and get it."""
+    h, T = 1e-5, 1.5
+    runs = [
+        sarrus.simulate(
+            problems.get("n-four-bar", windows=20, speed=1 + s * h).build(), T, outputs=[T], tolerance=1e-12
+        )
+        for s in (1, -1, 0)
+    ]  # fmt: skip
+    found = sarrus.simulate(runs[2].mechanism, T, outputs=[T]).sensitivity("B0", "velocities.B0.0")
+    expected = (runs[0].position("B0") - runs[1].position("B0")) / (2 * h)
+    assert found.validity
+    # what differences of runs at 1e-12 leave
+    np.testing.assert_allclose(found.values, expected, atol=1e-7)

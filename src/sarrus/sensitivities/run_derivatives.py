@@ -164,7 +164,7 @@ class RunDerivatives:
     def _check_structure(
         self, p: int, dual: DualModel, lane: int, moves: bool, known: Validity
     ) -> Validity:
-        """Reject directions that no mechanism has; undefined where it becomes another kind of linkage.
+        """Reject directions that no mechanism has; undefined where the model has another structure.
 
         moves: whether the parameter moves the constraints. Then, and where it moves places of a drawing, a step is
         taken that is far larger than what would pass for rounding of these; others, such as the mass of a light
@@ -186,8 +186,8 @@ class RunDerivatives:
             digest = dual.model.structure.blueprint.digest
             if any(model.structure.blueprint.digest != digest for model in found):
                 why = (
-                    "places or axes that are equal or parallel, or inertias that vanish, do so no longer where it "
-                    "changes: another kind of linkage"
+                    "the model has another structure where it changes (places in a line, axes that are parallel "
+                    "or perpendicular, or inertias that vanish, are so here only), which is not supported"
                 )
                 return Validity(0.0, why, known.defect)
             return known
