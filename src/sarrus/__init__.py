@@ -23,6 +23,7 @@ from .mechanism import (
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
 from .result import Result, load_result
+from .sensitivities import sensitivity
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibria, equilibrium, modes
 from .storage import SavedResultError
@@ -68,6 +69,7 @@ __all__ = [
     "method",
     "modes",
     "problems",
+    "sensitivity",
     "simulate",
     "simulate_many",
     "simulate_with",

@@ -124,10 +124,10 @@ def unit_of_quantity(what: str) -> str:
 
 def read_quantity(result: Any, what: str) -> Quantity:
     """A quantity of a result by its name. Raises UnknownNameError with the nearest names."""
-    owner, word = split_quantity(what, set(_owners(result)), lambda: list_quantities(result))
+    owner, word = split_quantity(what, set(list_owners(result)), lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return Quantity(word, GLOBAL[word], _global(result, word))
-    owners = [owner] if owner else [o for o in _owners(result) if _reader(result, o, word)]
+    owners = [owner] if owner else [o for o in list_owners(result) if _reader(result, o, word)]
     if len(owners) != 1:
         why = f"'{what}' is of {', '.join(owners[:6])}" if owners else f"nothing has '{what}'"
         raise unknown(f"{why}; name one part", what, [f"{o}.{word}" for o in owners])
@@ -142,7 +142,7 @@ def read_quantity(result: Any, what: str) -> Quantity:
 def list_quantities(result: Any) -> list[str]:
     """The names of all quantities of a result, those of drives and springs first."""
     acting = set(result.exerting)
-    owners = sorted(_owners(result), key=lambda owner: owner not in acting)
+    owners = sorted(list_owners(result), key=lambda owner: owner not in acting)
     words = dict.fromkeys(word for word in UNITS if word not in SAME)
     found = (
         f"{owner}.{word}" for owner in owners for word in words if _reader(result, owner, word)
@@ -153,7 +153,7 @@ def list_quantities(result: Any) -> list[str]:
 Reader = Callable[[], tuple[Floats, Floats | None]]
 
 
-def _owners(result: Any) -> Iterator[str]:
+def list_owners(result: Any) -> Iterator[str]:
     """Names of all parts, and of reactions on one body of a pin."""
     yield from dict.fromkeys([*result.points, *result.read_names])
     for joint in result.mechanism.joints:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import scene as scene_package
-from . import verdict
+from . import sensitivities, verdict
 from .arrays import Flags, Floats, Ints, plain_sum
 from .export import (
     LEVELS,
@@ -343,6 +343,34 @@ class Result(Readout):
                     a = a.copy()
                     a[k] = found
         return a
+
+    def sensitivity(self, quantity: str | Sequence[str], wrt: Any) -> Any:
+        """Derivatives of quantities at all outputs with respect to parameters, by the variational equations.
+
+        Parameters
+        ----------
+        quantity : str or sequence of str
+            A point ("B0": position, velocity, acceleration), an energy ("kinetic energy"), "crossing times", an
+            extreme ("largest B0.x"), or a quantity by its name, as for `read` ("crank angle", "B0.F").
+        wrt : str, mapping or sequence of these
+            The path of a number ("bodies.crank.mass", "gravity.1", "velocities.B0.0"); a coordinate of a joint's
+            place ("joints.B1.at.0": everything drawn at that place moves); or a direction, a rate for each path
+            ({"bodies.crank.mass": 1.0, "bodies.coupler.mass": 1.0}).
+
+        Returns
+        -------
+        Sensitivity
+            With `values`, `validity` and `convention`; a list of them for a list of parameters, and a list of
+            these for a list of quantities.
+
+        Raises
+        ------
+        MechanismError
+            If the constraints forbid a direction, or forces have no derivatives.
+        ValueError
+            If a path or quantity is unknown, or a reaction is statically indeterminate.
+        """
+        return sensitivities.differentiate.of_result(self, quantity, wrt)
 
     # energies
 

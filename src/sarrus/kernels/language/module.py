@@ -9,7 +9,18 @@ from typing import Any
 
 from .checks import AFTER, BEFORE, COPY, CheckedBody
 from .entry import Prologue
-from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, ObjectLayout, return_type
+from .kinds import (
+    BOOL,
+    DUAL,
+    DUAL_TYPE,
+    HOMES,
+    INT,
+    METADATA,
+    PARENTS,
+    TAGS,
+    ObjectLayout,
+    return_type,
+)
 from .masks import MaskedBody
 from .statements import FunctionBody
 from .syntax import list_statements
@@ -87,7 +98,8 @@ class Module:
 
     def text(self, *entries: str) -> str:
         """All functions, and entries that call them."""
-        return "\n".join([*self._globals.values(), *self._texts, *entries, METADATA])
+        named = f"{DUAL} = type {DUAL_TYPE}"
+        return "\n".join([named, *self._globals.values(), *self._texts, *entries, METADATA])
 
     def function(self, kernel: Any, kinds: tuple[Any, ...]) -> tuple[str, Any]:
         """Name and kind of result of a function for some types, translated if it is not yet."""
