@@ -773,7 +773,8 @@ def save_result(
 def load_result(path: str | Path, *, verify: bool = True) -> Result:
     """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
 
-    verify: compare the bytes with the digest that was written with them; files of earlier versions have none.
+    verify: compare the bytes with the digest that was written with them; a file that has none is read in a child
+    process first, since damaged bytes can keep the HDF5 library busy for ever.
     Raises SavedResultError with a sentence if the file holds none, or was changed. User forces are Python
     functions, which no file holds: what needs them again says so.
     """

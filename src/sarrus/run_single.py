@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -142,7 +142,7 @@ def _search_of(
     if not events:
         return None
     mechanism, model, velocity, _ = prepared
-    record = Record.empty(model, 1)
+    record = Record.at(model, np.zeros(1))
     record.v[0] = velocity
     start = EventStates(
         mechanism, model, record, settings, Outcome(Status.DONE, "", record, {}, {})
@@ -213,8 +213,6 @@ def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outc
 def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSettings]:
     """The method, and what was asked with all that was left out."""
     method = get_method(settings.method)
-    # a file names its method itself
-    settings = replace(settings, method=method.id)
     for name in settings.options:
         if name not in method.options:
             known = [*method.options, *ARGUMENTS]
@@ -223,12 +221,13 @@ def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSett
         raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
     if method.setting == "step" and settings.tolerance is not None:
         raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
-    settings = replace(settings, options=method.options | settings.options)
+    # a file names its method itself
+    given: dict[str, Any] = {"method": method.id, "options": method.options | settings.options}
     if method.setting == "tolerance" and settings.tolerance is None:
-        settings = replace(settings, tolerance=DEFAULT_TOLERANCE)
+        given["tolerance"] = DEFAULT_TOLERANCE
     if method.setting == "step" and settings.step is None:
-        settings = replace(settings, step=every)
-    return method, settings
+        given["step"] = every
+    return method, replace(settings, **given)
 
 
 def _assembled(mechanism: Mechanism, settings: RunSettings) -> tuple[Mechanism, list[str]]:

@@ -174,7 +174,7 @@ def _record(
 ) -> Record:
     """The outputs: states at the ends of steps; angles and work followed along cubics between them."""
     if not len(times):
-        return Record.empty(model)
+        return Record.at(model, times)
     centers = {b.name: in_space(b.center) for b in mechanism.bodies}
     start = np.array([centers[name] for name in model.body_rows.names])
     q, v = fit_coordinates(model, start, poses)

@@ -72,7 +72,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
     _check_files(path)
     question = {"path": str(path.resolve()), "keyframe": keyframe}
     try:
-        words, arrays = ask("mjcf", question)
+        words, arrays = ask("mjcf_compiler", question)
     except ForeignError as error:
         raise FormatError(
             f"{path.name}: MuJoCo's compiler was stopped: {error}; make the model smaller"

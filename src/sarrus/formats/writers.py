@@ -204,7 +204,7 @@ def _check_loading(text: str, path: Path) -> None:
         trial = Path(folder) / "model.xml"
         trial.write_text(text, encoding="utf-8")
         try:
-            words, _ = ask("mjcf", {"path": str(trial), "keyframe": None})
+            words, _ = ask("mjcf_compiler", {"path": str(trial), "keyframe": None})
         except ForeignError as error:
             words = {"error": str(error)}
     if why := words.get("error"):

@@ -61,9 +61,7 @@ class Recorder:
         self._problem = problem
         model = problem.model
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
-        self._record = replace(
-            Record.empty(model, len(problem.times)), times=np.array(problem.times)
-        )
+        self._record = Record.at(model, np.array(problem.times))
         self._done = 0
         # how outputs were sampled last, and memory for that
         self._sampling: kernels.Sampling | None = None
@@ -120,7 +118,7 @@ class Recorder:
         """Drop the outputs behind a time in the last steps, and add one exactly there."""
         assert self._chunk is not None
         kept = self._record[: int(np.searchsorted(self._record.times, t))]
-        more = replace(Record.empty(self._problem.model, 1), times=np.array([t]))
+        more = Record.at(self._problem.model, np.array([t]))
         # a dip may have begun in the last step before these
         early = t < self._chunk.pieces.starts[0]
         self._sample((self._before if early else None) or self._chunk, more)

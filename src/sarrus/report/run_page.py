@@ -56,19 +56,26 @@ TIMINGS = {
 }
 
 
-def save_report(folders: Sequence[Path], out: Path) -> list[tuple[str, str]]:
-    """Write the report of one run, or of several side by side; returns the folders left out, and why."""
-    runs, bad = read_runs(folders)
+def save_report(
+    folders: Sequence[Path], out: Path, *, trial: bool = False
+) -> list[tuple[str, str]]:
+    """Write the report of one run, or of several side by side; returns the folders left out, and why.
+
+    trial: as in `load_run`.
+    """
+    runs, bad = read_runs(folders, trial)
     write_file(out, make_report(runs, bad))
     return bad
 
 
-def read_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[tuple[str, str]]]:
+def read_runs(
+    folders: Sequence[Path], trial: bool = False
+) -> tuple[list[RunFolder], list[tuple[str, str]]]:
     """The runs of folders, and of each that cannot be read its path and the reason; raises if none can."""
     runs, bad = [], []
     for folder in folders:
         try:
-            run = load_run(folder)
+            run = load_run(folder, trial=trial)
             # read here, where a damaged one can still be left out
             _ = run.result
             runs.append(run)

@@ -2,7 +2,7 @@
 
 During a run, the times at which its Jacobian loses rank are located on the polynomials of its steps
 (methods/monitor.py). Here W decides what each of them is: if its rank is lower than at regular configurations
-before and after, and the dimensions allow it, it is a crossing; if its smallest value is merely small, a near miss.
+before and after, and the dimensions allow it, it is a crossing; if its smallest value is small, a near miss.
 Loops that share no body are judged apart.
 
 Whether the dimensions allow it: with u the dependence of the joints' constraints there, u.J(q*) = 0 at a singular
