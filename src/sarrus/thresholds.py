@@ -124,6 +124,17 @@ SOFT_EPS = 1e-6
 # what is usual for the equation: a landing there is at a singular position, and a step from it would be
 # noisy. A square: the links are at a hundredth of their usual angle
 SINGULAR_LANDING = 1e-4
+# what is usual for the equation: steps of derivatives by parameters end no nearer to a singular configuration if
+# another end is possible. Their rounding grows with the inverse of this
+CLEAR_LANDING = 3e-2
+# the largest singular value of J: a direction in which it vanishes, at the time of a crossing as it was found
+NULL_DIRECTION = 1e-6
+# the terms of dPhi/dp: its part along a vanishing direction of J is rounding. Of single lengths it is about 1, of
+# changes that keep the crossing 1e-8 and less
+INTEGRABLE = 1e-6
+# the derivative itself: by how much differences of neighbouring runs may miss it. What they leave of higher order
+# is some percent at most; where they take another branch they miss it many times over
+CONFIRMED = 0.03
 # an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
 # distance between motions
 RESOLVED_PIVOT = 1e-12
@@ -386,6 +397,14 @@ REAL_VALUE = 1e-13
 STABLE = 1e-9
 # the largest stiffness: a difference from its transpose that is rounding
 SYMMETRIC = 1e-11
+
+# == Events ==
+
+# the tolerance of the run times the size of the quantity: values that an event does not tell apart, so that the
+# error of a run makes neither two events nor none of a tangent contact
+EVENT_BAND = 10.0
+# the size of the quantity: the smallest such difference, at the tightest tolerances; some hundred roundings
+EVENT_ROUNDING = 1e-13
 
 # == Other engines ==
 

@@ -33,7 +33,7 @@ from ..arrays import Floats, plain_sum
 from ..kinematics.constraints import Constraints
 from ..kinematics.gap_closing import lower_gaps
 from ..mechanism import Mechanism, MechanismError, check_mechanism
-from ..names import pick
+from ..names import pick, suggests
 from ..thresholds import (
     ALMOST_CLOSED,
     BALANCED,
@@ -275,6 +275,7 @@ class Equilibrium:
         return pick(self.points, name, "joint, point or body")
 
 
+@suggests
 def equilibrium(mechanism: Mechanism) -> Equilibrium:
     """Find the stable equilibrium that a mechanism falls into from its start position, at rest.
 
@@ -287,6 +288,7 @@ def equilibrium(mechanism: Mechanism) -> Equilibrium:
     return _make(system, *_search(system, start))
 
 
+@suggests
 def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, ...]:
     """List the equilibria near the start position, stable and unstable ones, the nearest first.
 
