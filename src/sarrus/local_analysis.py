@@ -9,6 +9,7 @@ import numpy as np
 from . import model as model_package
 from . import verdict
 from .mechanism import Mechanism, MechanismError, check_mechanism
+from .names import suggests
 
 if TYPE_CHECKING:
     from .verdict.branches import Branches
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MOST = 2048
 
 
+@suggests
 def branches(
     mechanism: Mechanism,
     *,

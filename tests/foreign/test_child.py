@@ -51,7 +51,7 @@ def test_children_import_nothing_of_this_package():
 @pytest.mark.slow
 def test_cpu_time_is_limited(bomb, monkeypatch):
     """A file that would take minutes is refused by its name, the limit and what to do."""
-    monkeypatch.setattr(foreign, "Limits", partial(ProcessLimits, cpu=1.0))
+    monkeypatch.setattr(foreign, "ProcessLimits", partial(ProcessLimits, cpu=1.0))
     with pytest.raises(FormatError, match=r"^model\.xml: .*more than 1 s of CPU time; make"):
         read(bomb)
 

@@ -13,7 +13,7 @@ import pytest
 
 import sarrus
 from run_folders import save_example
-from sarrus import Mechanism, SavedResultError, load_result, simulate
+from sarrus import Mechanism, SavedResultError, load_result, simulate, storage
 from sarrus.hdf5 import MOST_DEPTH, SEALED, scan
 from sarrus.report.run_page import make_report
 from sarrus.runs.run_folder import RunFolderError, load_run
@@ -39,6 +39,12 @@ def good(tmp_path_factory):
     simulate(bars, 1.0, 0.1, dense=True, estimate_error=True).save(folder / "bars.h5")
     save_example(folder / "run", duration=1.0)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch):
+    """What the reader itself does; that a child process tries it first is in test_tried_results.py."""
+    monkeypatch.setattr(storage, "try_result", lambda path, names: None)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError, Result, SavedResultError, load_result, simulate
 from sarrus.hdf5 import SEAL, SEAL_BYTES, SEALED
 from sarrus.mechanism import to_data
+from sarrus.storage import VERSION
 
 
 def machine():
@@ -239,7 +240,7 @@ def test_the_file_is_plain(tmp_path):
     path = simulate(four_bar(), 1.0, 0.1).save(tmp_path / "run.h5")
     with h5py.File(path) as file:
         assert file.attrs["format"] == "sarrus result"
-        assert file.attrs["version"] == 3
+        assert file.attrs["version"] == VERSION
         assert "double four-bar" in file["mechanism"].asstr()[()]
         kinds = set()
         file.visititems(lambda name, item: kinds.add(getattr(item, "dtype", None)))
@@ -265,7 +266,10 @@ def spoil(path, change):
 
 SPOILT = {
     "foreign": (lambda f: f.attrs.pop("format"), "holds no result that `Result.save` wrote"),
-    "newer": (lambda f: f.attrs.__setitem__("version", 4), "has version 4, this program reads 3"),
+    "newer": (
+        lambda f: f.attrs.__setitem__("version", VERSION + 1),
+        f"has version {VERSION + 1}, this program reads {VERSION}",
+    ),
     "no outcome": (lambda f: f.pop("outcome"), "'/outcome' is missing"),
     "odd class": (lambda f: f["outcome"].attrs.__setitem__("class", "os.system"), "is damaged"),
     "no mechanism": (lambda f: f.pop("mechanism"), "'/mechanism' is missing"),

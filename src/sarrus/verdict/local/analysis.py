@@ -7,6 +7,7 @@ no second-order equation couples are combined too, and each combination is confi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -106,7 +107,7 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
     moving = [(i, f.germs) for i, f in enumerate(found) if f.germs]
     count = int(np.prod([float(len(g)) for _, g in moving])) if moving else 0
     combined = _combine(factors, moving)
-    listed = list(islice(combined, most)) if moving else []
+    listed = list(islice(combined, min(most, sys.maxsize))) if moving else []
     undecided = int(plain_sum(f.undecided for f in found))
     return Analysis(
         freedoms=plain_sum(f.freedoms for f in factors),
