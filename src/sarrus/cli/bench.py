@@ -30,6 +30,9 @@ from .table_output import Papers, TableFormat, load_papers, print_data
 if TYPE_CHECKING:
     from ..report.papers import Paper
 
+# timed repeats that can be requested: of the shortest problem they take minutes
+MOST_REPEATS = 1_000_000
+
 
 def bench(
     names: Annotated[
@@ -71,8 +74,8 @@ def bench(
     from ..methods import METHODS, get_method
 
     methods = [get_method(name).id for name in method or METHODS]
-    if repeat < 1:
-        raise ValueError(f"--repeat {short(repeat)}: give at least 1")
+    if not 1 <= repeat <= MOST_REPEATS:
+        raise ValueError(f"--repeat {short(repeat)}: give a number from 1 to {MOST_REPEATS}")
     chosen = [find_problem(name, duration=duration) for name in names or problems.names()]
     if duration is not None:
         chosen = [replace(problem, duration=duration) for problem in chosen]

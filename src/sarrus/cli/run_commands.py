@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from ..report.run_page import save_report
 from ..report.tables import fit_table, show_number, show_seconds
 from ..runs.provenance import command_line
 from ..runs.run_folder import COLUMNS, DATA, MODEL, RECORD, choose_points, save_simulation
+from ..settings import MOST_OUTPUTS
 from ..simulate import CONTINUE, DEFAULT_METHOD
 from ..simulate import simulate as simulate_mechanism
 from .model_files import is_model_file, load_model
@@ -219,7 +219,7 @@ def simulate(
 def _check_memory(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
     """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
     duration, every = settings["duration"], settings.get("output_step")
-    if not every or not 0 < every <= duration < math.inf:
+    if not every or not 0 < every <= duration < MOST_OUTPUTS * every:
         # a thousand, or an error that is told later
         return
     dimension = mechanism.dimension

@@ -88,6 +88,8 @@ def run_engine(
         record = _record(model, mechanism, velocity, times, poses, plan)
     status, message = _ending(engine, plan, times, trouble)
     notes = [*find_remarks(mechanism), *notes]
+    if mechanism.events:
+        notes.append("events of the mechanism are not located: only `simulate` looks for them")
     if mechanism.drives:
         notes.append(
             "work of drives is integrated along cubics between outputs: with outputs far apart the energy drift "
@@ -183,7 +185,7 @@ def _record(
 ) -> Record:
     """The outputs: states at the ends of steps; angles and work followed along cubics between them."""
     if not len(times):
-        return Record.empty(model)
+        return Record.at(model, times)
     centers = {b.name: in_space(b.center) for b in mechanism.bodies}
     start = np.array([centers[name] for name in model.body_rows.names])
     q, v = fit_coordinates(model, start, poses)

@@ -12,6 +12,7 @@ from .entry import Prologue
 from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, ObjectLayout, return_type
 from .masks import MaskedBody
 from .statements import FunctionBody
+from .syntax import list_statements
 
 
 @cache
@@ -20,7 +21,7 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     found = {}
-    for node in ast.walk(tree):
+    for node in list_statements(tree.body):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             found[node.name, first] = node
