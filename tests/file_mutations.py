@@ -297,6 +297,14 @@ def hdf5_tree(rng, data):
     return buffer.getvalue()
 
 
+def hdf5_bytes(rng, data):
+    """HDF5 without its digest, damaged: what the library itself has to cope with."""
+    buffer = io.BytesIO(data)
+    with h5py.File(buffer, "r+") as file:
+        file.attrs.pop(SEALED, None)
+    return pick(rng, (flip, blank, blank, drop, insert))(rng, buffer.getvalue())
+
+
 def _change_hdf5(rng, file, name):
     if name not in file:
         return
@@ -400,7 +408,7 @@ TREES = {
     ".yaml": (*TEXT, *(yaml_tree,) * 20),
     ".xml": (*TEXT, *(xml_text,) * 15),
     ".urdf": (*TEXT, *(xml_text,) * 15),
-    ".h5": (*BYTES, *(hdf5_tree,) * 15),
+    ".h5": (*BYTES, *(hdf5_tree,) * 15, *(hdf5_bytes,) * 5),
     ".zip": (*BYTES, *(zip_tree,) * 15),
     ".parquet": (*BYTES, *(parquet_tree,) * 10),
     "": BYTES,

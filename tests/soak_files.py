@@ -177,11 +177,7 @@ class Worker:
     def judge_numbers(self, folder, kind, ways):
         """A result with other bytes gives its numbers or none, unless somebody took its digest away."""
         path = folder / "run" / "result.h5"
-        if (
-            "run" not in kind.copied
-            or not is_plain(path)
-            or any("hdf5_tree" in way for way in ways)
-        ):
+        if "run" not in kind.copied or not is_plain(path) or any("hdf5_" in way for way in ways):
             return
         try:
             found = self.load_result(path).outcome.record.q.tobytes()

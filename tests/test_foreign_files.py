@@ -1,5 +1,6 @@
 """Files of the user's in folders that we write: whatever a command does there, they stay as they were."""
 
+import inspect
 import json
 import os
 from pathlib import Path
@@ -176,6 +177,7 @@ TO_FILES = {
     "report": ("report", "kept", "--out", "file.html"),
     "movie": ("movie", "kept", "file.gif", "--until", "0.1", "--size", "64x64"),
     "spec": ("spec", "write", "simple-pendulum", "--out", "file.xml"),
+    "design": ("design", "mine.yaml", "--joint", "A", "--csv", "file.csv"),
     "new method": ("new", "method", "file.py"),
 }
 
@@ -204,6 +206,16 @@ def test_a_named_file_is_replaced_on_demand_alone(desk, command, kind):
         assert path.stat().st_size > 100
     assert (desk / "outside" / "file").read_text() == "mine, outside"
     assert not (desk / "outside" / "nowhere").exists()
+
+
+def test_every_command_that_replaces_files_is_tried():
+    """Those with --force are in the table, so that a new one is not forgotten."""
+    forced = {
+        command.name
+        for command in app.registered_commands
+        if "force" in inspect.signature(command.callback).parameters
+    }
+    assert forced <= {words[0] for words in TO_FILES.values()}
 
 
 def test_the_closures_of_a_urdf_replace_closures_alone(desk):

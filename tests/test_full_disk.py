@@ -102,6 +102,7 @@ COMMANDS = {
     "import": ("import", "mine.yaml"),
     "spec": ("spec", "write", "simple-pendulum", "--out"),
     "new method": ("new", "method"),
+    "design": ("design", "mine.yaml", "--joint", "A", "--csv"),
     "submit": ("submit", "kept-problem", "--out"),
 }
 ENDINGS = {
@@ -112,6 +113,7 @@ ENDINGS = {
         "import": ".yaml",
         "spec": ".xml",
         "new method": ".py",
+        "design": ".csv",
     },
 }
 

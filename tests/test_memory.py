@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sarrus import problems, settings, simulate
+from sarrus import memory, problems, simulate
 from sarrus.cli import app
 from sarrus.export import save_csv
 from sarrus.methods import monitor, recorder
@@ -18,7 +18,7 @@ def mechanism():
 
 def test_outputs_that_do_not_fit_are_refused(mechanism, monkeypatch):
     """With what they take, what is free, and a step that fits: with that one it runs."""
-    monkeypatch.setattr(settings, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
     with pytest.raises(ValueError, match=r"GB of memory are free; give an output_step of") as told:
         simulate(mechanism, 1.0, 1e-5)
     step = float(str(told.value).split("at least ")[1].split(" s")[0])
@@ -47,7 +47,7 @@ def test_the_command_counts_its_columns(tmp_path, monkeypatch, capsys):
     """A run that would fit, with files that would not, is refused before it is made."""
     path = tmp_path / "four_bar.yaml"
     app(["export", "double-four-bar", str(path)], standalone_mode=False)
-    monkeypatch.setattr(settings, "free_memory", lambda: 2e8)
+    monkeypatch.setattr(memory, "free_memory", lambda: 2e8)
     with pytest.raises(ValueError, match="output_step of at least"):
         app(
             ["simulate", str(path), "--output-step", "1e-5", "--out", str(tmp_path / "run")],
@@ -58,7 +58,7 @@ def test_the_command_counts_its_columns(tmp_path, monkeypatch, capsys):
 
 def test_free_memory_is_that_of_this_machine():
     """Between a megabyte and a petabyte."""
-    assert 1e6 < settings.free_memory() < 1e15
+    assert 1e6 < memory.free_memory() < 1e15
 
 
 def test_the_watch_ends_when_it_has_kept_enough(mechanism, monkeypatch):

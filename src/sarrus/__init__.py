@@ -20,6 +20,7 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
+from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
 from .result import Result, load_result
 from .sensitivities import sensitivity
@@ -73,6 +74,7 @@ __all__ = [
     "simulate_many",
     "simulate_with",
     "sweep",
+    "when",
 ]
 __version__ = "0.2.0.dev0"
 

@@ -71,14 +71,22 @@ def make_sealed(fill: Callable[[h5py.File], None]) -> memoryview:
 
 
 @contextmanager
-def open_sealed(path: Path, verify: bool) -> Iterator[h5py.File]:
-    """A file to read; verify: compare its bytes with the digest that was written with them, if one was."""
+def open_sealed(
+    path: Path, verify: bool, try_first: Callable[[], None] | None = None
+) -> Iterator[h5py.File]:
+    """A file to read; verify: compare its bytes with the digest that was written with them, if one was.
+
+    try_first: called before a file without a digest is given to the HDF5 library, which damaged bytes can keep
+    busy for ever.
+    """
     import h5py
 
     with open(path, "rb") as stream:
         intact = _is_intact(stream) if verify else None
         if intact is False:
             raise _changed()
+        if verify and intact is None and try_first is not None:
+            try_first()
         try:
             # what follows the bytes of HDF5 is nothing to it
             file = h5py.File(stream, "r")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import Floats
+from .names import short
+from .thresholds import LARGEST_NUMBER
 
 DEFAULT_TOLERANCE = 1e-10
 # steps of a run, if nothing else is said
@@ -53,12 +56,12 @@ class RunSettings:
 
 def output_times(duration: float, step: float) -> Floats:
     """0, step, 2 step, ... up to the duration, which is hit exactly if it is a multiple."""
-    count = int(np.floor(duration / step * (1 + 1e-12) + 1e-9))
-    times = np.arange(count + 1) * step
-    if abs(times[-1] - duration) <= 1e-9 * step:
+    count = math.floor(duration / step * (1 + 1e-12) + 1e-9)
+    times: Floats = np.arange(count + 1.0)
+    if abs(count * step - duration) <= 1e-9 * step:
         # k * (duration / count) has less rounding than k * step for steps like 0.01
-        times = np.arange(count + 1) * duration / count
-    return np.asarray(times, dtype=np.float64)
+        return times * duration / count
+    return times * step
 
 
 def check_outputs(
@@ -83,6 +86,11 @@ def check_seconds(name: str, value: float) -> float:
     seconds = _float(name, value, "a positive number of seconds")
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
+    # quotients of two of them are finite, so steps and outputs can be counted
+    if not 1 / LARGEST_NUMBER <= seconds <= LARGEST_NUMBER:
+        raise ValueError(
+            f"{name} = {seconds:g} s; give a number of seconds from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
+        )
     return seconds
 
 
@@ -108,6 +116,9 @@ def _float(name: str, value: float, wanted: str) -> float:
         return float("text" if isinstance(value, str) else value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} = {value!r}; give {wanted}") from error
+    except OverflowError as error:
+        # a whole number beyond all floats
+        raise ValueError(f"{name} = {short(value)}; give {wanted}") from error
 
 
 def check_tolerance(value: float) -> float:

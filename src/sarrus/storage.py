@@ -24,6 +24,7 @@ from . import kernels
 from . import model as model_package
 from .arrays import Floats
 from .disk import write_file
+from .foreign import ForeignError, ProcessLimits, ask
 from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
 from .mechanism import Mechanism, MechanismError, files
 from .mechanism.files import to_data, to_text
@@ -43,6 +44,12 @@ FORMAT = "sarrus result"
 VERSION = 3
 # arrays smaller than this are not worth compressing
 SMALL = 256
+# CPU time to load HDF5 and read a small file, with much to spare [s]; bytes that are read in a second, at least
+START_SECONDS, READ_RATE = 5.0, 5_000_000
+# bytes that no process has
+MOST_MEMORY = 1 << 46
+# members of every file
+MEMBERS = ("mechanism", "user_forces", "model", "derived")
 # what a record computes when asked for: kept, since it may take functions that are not
 DERIVED = ("a", "norms", "energies", "drive_forces")
 
@@ -63,6 +70,8 @@ def save_parts(
 
     plain = mechanism.copy()
     plain.user_forces = []
+    # those that were located are kept with the outcome
+    plain.events = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
     derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
 
@@ -86,8 +95,8 @@ def load_parts(
 ) -> tuple[Mechanism, Model, dict[str, Any]]:
     """The mechanism, its model, and parts by name; raises SavedResultError with a sentence."""
     path = Path(path)
-    wanted = ("mechanism", "user_forces", "model", *names, "derived")
-    with _explained(path), open_sealed(path, verify) as file:
+    wanted = [*MEMBERS, *names]
+    with _explained(path), open_sealed(path, verify, lambda: try_result(path, names)) as file:
         if file.attrs.get("format") != FORMAT:
             raise SavedResultError(f"{path} holds no result that `Result.save` wrote")
         if file.attrs.get("version") != VERSION:
@@ -99,11 +108,30 @@ def load_parts(
 
 def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
     """A group of further arrays; raises SavedResultError with a sentence."""
-    with _explained(path), open_sealed(path, verify) as file:
+    with _explained(path), open_sealed(path, verify, lambda: try_result(path, [group])) as file:
         below = _branch(scan(file, [group], path.stat().st_size, _room)[group])
         return {
             _name(leaf): np.asarray(leaf.numbers()) for leaf in map(_leaf, below.members.values())
         }
+
+
+def try_result(path: Path, names: Iterable[str]) -> None:
+    """Read members of a file in a child process, with limits on time and memory; raises SavedResultError.
+
+    Damaged bytes, and such as are made for it, keep the HDF5 library in an endless loop that Ctrl-C does not end.
+    """
+    with _explained(path):
+        limits = ProcessLimits(
+            cpu=START_SECONDS + path.stat().st_size // READ_RATE,
+            memory=int(min(_room(), MOST_MEMORY)),
+        )
+        question = {"path": str(path.absolute()), "names": [*MEMBERS, *names]}
+        try:
+            ask("hdf5_reader", question, limits)
+        except ForeignError as error:
+            raise SavedResultError(
+                f"{path} cannot be read: {error}; save the result again"
+            ) from error
 
 
 @contextmanager
@@ -244,7 +272,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
     """What a file may hold, by name."""
     from .methods import Motion, Outcome, Record, Status
     from .methods.monitor import MonitoredSteps, Piece, Watch
-    from .methods.outcome import AccelerationRule, MotionPart, StepHistory
+    from .methods.outcome import AccelerationRule, LocatedEvents, MotionPart, StepHistory
 
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)
@@ -252,6 +280,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
     plain = (
         RunSettings,
         AccelerationRule,
+        LocatedEvents,
         Motion,
         MotionPart,
         Piece,

@@ -20,8 +20,9 @@ import numpy as np
 from .arrays import Flags, Floats, Ints
 from .thresholds import LARGEST_NUMBER
 
-# variants that are done at once: their values of all operations stay in the cache
-CHUNK = 2048
+# variants that are done at once: their values of all operations stay in the cache, and calls of NumPy cost a third
+# of what they do
+CHUNK = 8192
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
 _UNARY = {
     "neg": "-{}",

@@ -1,17 +1,23 @@
 """Numbers of any size, typed or in mechanisms: one short sentence, no traceback, no hundred digits."""
 
 import re
+import shutil
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
+from typer.utils import get_params_from_function
 
 import sarrus
 from run_folders import save_example
 from sarrus import Mechanism, MechanismError
-from sarrus.cli import main
+from sarrus.cli import app, main
 from sarrus.names import short
+from sarrus.settings import check_seconds
+from sarrus.studies.session import _Session
 from sarrus.thresholds import LARGEST_NUMBER
+from sarrus.workbench.server import Workbench
 
 MODEL = """\
 sarrus: 1
@@ -23,6 +29,12 @@ joints:
   pin: {revolute: [ground, rod], at: [0, 0]}
 simulate: {duration: 0.1, output_step: 0.05}
 """
+STUDY = """\
+sarrus_study: 1
+mechanism: m.yaml
+vary: {gravity: [[0, -9.8], [0, -9.9]]}
+simulate: {duration: 0.1, output_step: 0.05}
+"""
 HUGE, WHOLE = "1e300", str(10**300)
 
 
@@ -31,6 +43,7 @@ def folder(tmp_path_factory):
     """A model file, and a run."""
     path = tmp_path_factory.mktemp("huge")
     (path / "m.yaml").write_text(MODEL, encoding="utf-8")
+    (path / "study.yaml").write_text(STUDY, encoding="utf-8")
     save_example(path / "run", duration=0.1)
     return path
 
@@ -41,6 +54,15 @@ def folder(tmp_path_factory):
     [
         ("simulate", "m.yaml", "--duration", HUGE),
         ("simulate", "m.yaml", "--duration", "inf"),
+        ("simulate", "m.yaml", "--duration", "1e308"),
+        ("simulate", "m.yaml", "--output-step", "5e-324"),
+        ("run", "simple-pendulum", "--method", "ali3", "--step", "5e-324"),
+        ("view", "m.yaml", "--duration", "nan", "--no-browser"),
+        ("view", "m.yaml", "--duration", "0", "--no-browser"),
+        ("design", "m.yaml", "--joint", "pin", "--speed", HUGE),
+        ("design", "m.yaml", "--joint", "pin", "--speed", "1e-300"),
+        ("bench", "double-four-bar", "--repeat", WHOLE),
+        ("sweep", "study.yaml", "--workers", WHOLE),
         ("simulate", "m.yaml", "--output-step", "1e-300"),
         ("simulate", "m.yaml", "--tolerance", HUGE),
         ("simulate", "m.yaml", "--method", "ali3", "--step", HUGE),
@@ -71,6 +93,78 @@ def test_commands_refuse_huge_numbers_shortly(folder, words, monkeypatch, capsys
     assert ended.value.code == 2, said
     assert "fault of the program" not in said
     assert not re.search(r"[0-9]{25}", said)
+
+
+# the words of each command before a number that is added: little work where the number is taken
+WORDS = {
+    "run": ("simple-pendulum", "--duration", "0.02", "--out", "out"),
+    "simulate": ("m.yaml", "--duration", "0.02", "--out", "out"),
+    "movie": ("run", "m.gif", "--size", "64x64", "--fps", "20", "--until", "0.1", "--force"),
+    "view": ("m.yaml", "--no-browser"),
+    "inspect": ("n-four-bar",),
+    "branches": ("n-four-bar",),
+    "modes": ("simple-pendulum",),
+    "export": ("n-four-bar", "e.yaml", "--force"),
+    "import": ("m.yaml", "i.yaml", "--force"),
+    "judge": ("run/results.txt", "--problem", "double-four-bar"),
+    "bench": (
+        *("simple-pendulum", "--method", "series", "--tolerances", "1e-3", "--duration", "0.02"),
+        *("--repeat", "1", "--out", "bench"),
+    ),
+    "problem": ("m.yaml", "--duration", "0.1", "--output-step", "0.05", "--out", "packed"),
+    "sweep": ("study.yaml", "--out", "study", "--workers", "1"),
+}
+
+
+def numeric_options():
+    """Every option of every command that is a number, by command."""
+    return [
+        (command.name, f"--{name.replace('_', '-')}")
+        for command in app.registered_commands
+        for name, parameter in get_params_from_function(command.callback).items()
+        if {int, float} & {parameter.annotation, *get_args(parameter.annotation)}
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "option"), numeric_options())
+def test_every_number_of_every_command(folder, command, option, monkeypatch, capsys):
+    """Whatever is typed: taken, or refused by a short sentence; a new option is among them by itself."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Workbench, "serve", lambda bench: print(len(bench.page())))
+    # studies take any limit; their runs have tests of their own
+    monkeypatch.setattr(_Session, "run", lambda *_: None)
+    for number in ("1e308", "nan", "5e-324", "-1", "9" * 400):
+        words = list(WORDS[command])
+        if option in words:
+            at = words.index(option)
+            words[at : at + 2] = []
+        monkeypatch.setattr(sys, "argv", ["sarrus", command, *words, option, number])
+        shutil.rmtree("packed", ignore_errors=True)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, said = capsys.readouterr()
+        assert ended.value.code in (0, 1, 2), (number, said)
+        assert ended.value.code != 2 or said, number
+        assert "fault of the program" not in said, number
+        assert not re.search(r"[0-9]{25}|[A-Za-z]+Error", out + said), number
+
+
+def test_seconds_can_be_counted():
+    """Quotients of two times are finite, so that steps and outputs have a number."""
+    for bad in (5e-324, 1e-60, 1e60, 1e308, 10**400, np.inf, np.nan, 0.0, -1.0):
+        with pytest.raises(ValueError, match="number of seconds") as caught:
+            check_seconds("duration", bad)
+        assert len(str(caught.value)) < 100
+    assert (
+        check_seconds("step", LARGEST_NUMBER) / check_seconds("step", 1 / LARGEST_NUMBER) < np.inf
+    )
+
+
+def test_any_number_of_branches_may_be_requested():
+    """More than there can be gives all of them."""
+    m = sarrus.problems.get("double-four-bar").mechanism()
+    assert len(sarrus.branches(m, most=10**30).branches) == len(sarrus.branches(m).branches)
 
 
 def test_numbers_are_short():

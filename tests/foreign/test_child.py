@@ -51,7 +51,7 @@ def test_children_import_nothing_of_this_package():
 @pytest.mark.slow
 def test_cpu_time_is_limited(bomb, monkeypatch):
     """A file that would take minutes is refused by its name, the limit and what to do."""
-    monkeypatch.setattr(foreign, "Limits", partial(ProcessLimits, cpu=1.0))
+    monkeypatch.setattr(foreign, "ProcessLimits", partial(ProcessLimits, cpu=1.0))
     with pytest.raises(FormatError, match=r"^model\.xml: .*more than 1 s of CPU time; make"):
         read(bomb)
 
@@ -59,7 +59,7 @@ def test_cpu_time_is_limited(bomb, monkeypatch):
 def test_time_on_the_clock_is_limited(bomb):
     """A child that waits takes no CPU time, and is ended all the same."""
     with pytest.raises(ForeignError, match=r"more than 0\.01 s"):
-        ask("mjcf", {"path": str(bomb), "keyframe": None}, ProcessLimits(wall=0.01))
+        ask("mjcf_compiler", {"path": str(bomb), "keyframe": None}, ProcessLimits(wall=0.01))
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_too_many_rows_are_not_read(tmp_path):
 def test_a_crash_is_a_sentence(bomb):
     """A child without memory to load anything dies; how is said."""
     with pytest.raises(ForeignError, match=r"its reader crashed|of memory"):
-        ask("mjcf", {"path": str(bomb), "keyframe": None}, ProcessLimits(memory=1 << 20))
+        ask("mjcf_compiler", {"path": str(bomb), "keyframe": None}, ProcessLimits(memory=1 << 20))
 
 
 def busy_children(pid):
@@ -168,6 +168,9 @@ def test_a_child_starts_quickly(tmp_path):
     # without graphics it even loads faster; the compiler and the answer take milliseconds
     bound = 1.3 * library
     assert (
-        least(lambda: spent(lambda: ask("mjcf", {"path": str(path), "keyframe": None})), bound)
+        least(
+            lambda: spent(lambda: ask("mjcf_compiler", {"path": str(path), "keyframe": None})),
+            bound,
+        )
         < bound
     )

@@ -13,7 +13,7 @@ import pytest
 
 import sarrus
 from run_folders import save_example
-from sarrus import Mechanism, SavedResultError, load_result, simulate
+from sarrus import Mechanism, SavedResultError, load_result, simulate, storage
 from sarrus.hdf5 import MOST_DEPTH, SEALED, scan
 from sarrus.report.run_page import make_report
 from sarrus.runs.run_folder import RunFolderError, load_run
@@ -39,6 +39,12 @@ def good(tmp_path_factory):
     simulate(bars, 1.0, 0.1, dense=True, estimate_error=True).save(folder / "bars.h5")
     save_example(folder / "run", duration=1.0)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch):
+    """What the reader itself does; that a child process tries it first is in test_tried_results.py."""
+    monkeypatch.setattr(storage, "try_result", lambda path, names: None)
 
 
 @pytest.fixture
@@ -292,11 +298,11 @@ def test_a_flag_is_not_a_number(unsealed):
     path = unsealed / "bars.h5"
 
     def change(file):
-        del file["asked/duration"]
-        file["asked/duration"] = json.dumps("long")
-        file["asked/duration"].attrs["json"] = True
+        del file["settings/duration"]
+        file["settings/duration"] = json.dumps("long")
+        file["settings/duration"].attrs["json"] = True
 
-    assert "Asked.duration is not of the type float" in refused(path, change)
+    assert "RunSettings.duration is not of the type float" in refused(path, change)
 
 
 @pytest.mark.parametrize("case", ["int8", "empty", "short", "long", "no t", "words"])
@@ -369,7 +375,7 @@ def test_results_of_earlier_versions_are_read(unsealed):
     """Without a digest, and without fields that have come since and have a default."""
     path = unsealed / "bars.h5"
     with h5py.File(path, "r+") as file:
-        for name in ("asked/estimate_error", "outcome/lost", "outcome/error"):
+        for name in ("settings/estimate_error", "outcome/lost", "outcome/error"):
             del file[name]
     assert load_result(path).status == "done"
 

@@ -17,6 +17,7 @@ from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError, Result, SavedResultError, load_result, simulate
 from sarrus.hdf5 import SEAL, SEAL_BYTES, SEALED
 from sarrus.mechanism import to_data
+from sarrus.storage import VERSION
 
 
 def machine():
@@ -239,11 +240,11 @@ def test_the_file_is_plain(tmp_path):
     path = simulate(four_bar(), 1.0, 0.1).save(tmp_path / "run.h5")
     with h5py.File(path) as file:
         assert file.attrs["format"] == "sarrus result"
-        assert file.attrs["version"] == 2
+        assert file.attrs["version"] == VERSION
         assert "double four-bar" in file["mechanism"].asstr()[()]
         kinds = set()
         file.visititems(lambda name, item: kinds.add(getattr(item, "dtype", None)))
-        settings = json.loads(file["asked/duration"].asstr()[()])
+        settings = json.loads(file["settings/duration"].asstr()[()])
     assert settings == 1.0
     # variable-length text is the only kind of object
     assert {str(k) for k in kinds if k is not None} <= {"float64", "int64", "object", "bool"}
@@ -265,7 +266,10 @@ def spoil(path, change):
 
 SPOILT = {
     "foreign": (lambda f: f.attrs.pop("format"), "holds no result that `Result.save` wrote"),
-    "newer": (lambda f: f.attrs.__setitem__("version", 3), "has version 3, this program reads 2"),
+    "newer": (
+        lambda f: f.attrs.__setitem__("version", VERSION + 1),
+        f"has version {VERSION + 1}, this program reads {VERSION}",
+    ),
     "no outcome": (lambda f: f.pop("outcome"), "'/outcome' is missing"),
     "odd class": (lambda f: f["outcome"].attrs.__setitem__("class", "os.system"), "is damaged"),
     "no mechanism": (lambda f: f.pop("mechanism"), "'/mechanism' is missing"),
@@ -283,7 +287,7 @@ SPOILT = {
     ),
     "link inside": (
         lambda f: put(f, "settings", h5py.SoftLink("/outcome")),
-        "'/asked' is a link to another place",
+        "'/settings' is a link to another place",
     ),
     "another's bytes": (
         lambda f: replace_array(f, "model", (8,), external=[("/proc/self/environ", 0, 64)]),

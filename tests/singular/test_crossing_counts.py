@@ -75,6 +75,87 @@ def test_redundant_swings(amplitude):
     assert result.verdict.redundant[1] > 0
 
 
+def random_swing(rng, angle, motion=None):
+    """Two to five cranks of random masses that hang flat, turned and scaled at random, an angle [rad] from there.
+
+    On one coupler, where equations are redundant at every configuration, or in a chain of couplers. Returns the
+    mechanism, the rate of small swings [rad/s] and by how much its mobility rises where it is flat.
+    """
+    count, chain = int(rng.integers(2, 6)), bool(rng.integers(2))
+    size, turn, gravity = 10.0 ** rng.uniform(-2, 1), rng.uniform(0, 2 * np.pi), rng.uniform(1, 20)
+    crank, feet = (
+        size * rng.uniform(0.4, 1.5),
+        np.append(0.0, np.cumsum(rng.uniform(0.7, 3, count))),
+    )
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    masses, couplers = rng.uniform(0.3, 3, count), rng.uniform(0.3, 3, count - 1 if chain else 1)
+    m = Mechanism("random swing", gravity=gravity * R[:, 0])
+    A = [size * x * R[:, 0] for x in feet[:count]]
+    arm = crank * R @ [np.cos(angle), np.sin(angle)]
+    for k, foot in enumerate(A):
+        m.rod(f"crank {k}", foot, foot + arm, mass=masses[k])
+        m.revolute(f"A{k}", m.ground, f"crank {k}", at=foot)
+    for k, mass in enumerate(couplers):
+        m.rod(f"coupler {k}", A[k] + arm, A[k + 1 if chain else -1] + arm, mass=mass)
+    for k, foot in enumerate(A):
+        met = [j for j in (k - 1, k) if 0 <= j < count - 1] if chain else [0]
+        m.revolute(f"B{k}", f"crank {k}", *(f"coupler {j}" for j in met), at=foot + arm)
+    if motion is not None:
+        m.drive("motor", "A0", motion)
+    own, carried = float(masses.sum()), float(couplers.sum())
+    rate = np.sqrt(gravity * (own / 2 + carried) / ((own / 3 + carried) * crank))
+    return m, rate, count - 1 if chain else 1
+
+
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)])
+def test_random_small_swings(seeds):
+    """Swings from 3e-4 to 1e-2 rad: all crossings at three tolerances, in chains and with redundant cranks."""
+    for seed in seeds:
+        rng = np.random.default_rng([29, seed])
+        amplitude = 10.0 ** rng.uniform(-3.5, -2.0)
+        m, rate, rise = random_swing(rng, amplitude)
+        duration = 5.0 * np.pi / rate
+        true = flat_times_of_swing(amplitude, duration, rate)
+        for tolerance in (1e-7, 1e-10, 1e-12):
+            result = simulate(m, duration, duration, tolerance=tolerance)
+            # the tolerance, and what rounding leaves next to crossings, over the speed
+            allowed = (10.0 * tolerance + 1e-9) / (amplitude * rate)
+            check(result, true, allowed, rise)
+
+
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 30), marks=pytest.mark.slow)])
+def test_random_small_driven_swings(seeds):
+    """The same driven by sines about a configuration that is not flat: crossings at uneven times."""
+    for seed in seeds:
+        rng = np.random.default_rng([30, seed])
+        amplitude, frequency = 10.0 ** rng.uniform(-3.0, -1.0), 10.0 ** rng.uniform(-1, 1)
+        middle, phase = rng.uniform(-0.9, 0.9) * amplitude, rng.uniform(0, 2 * np.pi)
+        start = amplitude * np.sin(phase)
+        motion = Sine(amplitude=amplitude, frequency=frequency, phase=phase, offset=-start)
+        m, _, rise = random_swing(rng, middle + start, motion)
+        turns = np.arange(-1, 4) * 2.0 * np.pi - phase
+        x = np.arcsin(-middle / amplitude)
+        true = np.sort(np.append(x + turns, np.pi - x + turns)) / (2.0 * np.pi * frequency)
+        duration = 2.3 / frequency
+        result = simulate(m, duration, duration)
+        slowest = amplitude * np.cos(x) * 2.0 * np.pi * frequency
+        check(result, true[(true > 0) & (true < duration)], 1e-8 / slowest, rise)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_radau_has_all_crossings_or_says_where_it_stops(seed):
+    """Very small swings by a method that no series certifies: what it gives is right up to where it ends."""
+    rng = np.random.default_rng([31, seed])
+    amplitude = 10.0 ** rng.uniform(-3.4, -2.8)
+    m, rate, _ = random_swing(rng, amplitude)
+    duration = 5.0 * np.pi / rate
+    result = simulate(m, duration, duration / 50, method="radau", tolerance=1e-8)
+    true = flat_times_of_swing(amplitude, duration, rate)
+    found = np.array([c.time for c in result.crossings])
+    assert len(found) == len(true) or result.status == "not-converged"
+    assert np.abs(found - true[: len(found)]).max(initial=0.0) * rate < 1e-2
+
+
 @pytest.mark.parametrize("speed", [1e-6, 1e-4, 1.0, 1e3])
 def test_passages_of_any_speed(speed):
     """Turning uniformly through flat, slow or fast, it passes it once; the unit of time says nothing."""

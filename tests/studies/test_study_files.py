@@ -90,6 +90,7 @@ SLIPS = [
     ("samples: 3", "samples: 3\ncombine: list\nseed: -1", "seed: -1 is out of range"),
     ("{duration: 1 s}", "{duration: 1 m}", "study.yaml:11: simulate.duration: '1 m' is a length"),
     ("{duration: 1 s}", "{}", "study.yaml:11: simulate: how long"),
+    ("samples: 3", f"samples: 3\nseed: {10**40}", "seed: 1e\\+40 has too many digits"),
     ("{duration: 1 s}", "false", "'energy_drift' needs a simulation"),
     ("energy_drift", "energy_drit", "study.yaml:13: record.drift: .*did you mean 'energy_drift'"),
     ("{span: B0.x}", "{span: B9.x}", "there is no joint, point or body 'B9'"),
@@ -117,6 +118,23 @@ def test_all_slips_are_told_at_once(folder):
     with pytest.raises(ModelFileError) as caught:
         load_text(folder, text)
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{duration: 1 s}", "{duration: 1 m}"),
+        ("{duration: 1 s}", "{duration: 1e300}"),
+        ("{duration: 1 s}", "{duration: 1 s, setp: 1 ms}"),
+        ("time_limit: 5 s", "trajectory: {pionts: [B0]}"),
+        ("time_limit: 5 s", "trajectory: {points: 3}"),
+    ],
+)
+def test_one_slip_is_one_sentence(folder, old, new):
+    """Where `false` may stand as well as a mapping, nothing is told of the alternative that was not written."""
+    with pytest.raises(ModelFileError) as caught:
+        load_text(folder, GOOD.replace(old, new))
+    assert len(caught.value.problems) == 1, caught.value.problems
 
 
 def test_functions_of_files_and_of_python(folder):

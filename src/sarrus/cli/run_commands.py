@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from ..report.run_page import save_report
 from ..report.tables import fit_table, show_number, show_seconds
 from ..runs.provenance import command_line
 from ..runs.run_folder import COLUMNS, DATA, MODEL, RECORD, choose_points, save_simulation
+from ..settings import MOST_OUTPUTS
 from ..simulate import CONTINUE, DEFAULT_METHOD
 from ..simulate import simulate as simulate_mechanism
 from .model_files import is_model_file, load_model
@@ -42,6 +42,7 @@ from .options import (
     with_problem_options,
     with_settings,
 )
+from .scaffold import find_problem
 from .screen import Screen
 from .spec import is_specification, load_problem
 
@@ -56,7 +57,8 @@ def run(
     problem: Annotated[
         str | None,
         typer.Argument(
-            help=f"A specification file, or the id of a problem; all if left out: {PROBLEM_HELP}"
+            help="A specification file, the folder of a problem, or the id of one; all if left out: "
+            f"{PROBLEM_HELP}"
         ),
     ] = None,
     duration: Duration = None,
@@ -77,6 +79,8 @@ def run(
     if problem is not None and is_specification(problem):
         refuse_options(options, problem)
         todo = [load_problem(problem, screen)]
+    elif problem is not None and problems.is_packed(problem):
+        todo = [find_problem(problem, options)]
     else:
         names = [problem] if problem else problems.names()
         todo = [problems.get(name, **options) for name in names]
@@ -215,7 +219,7 @@ def simulate(
 def _check_memory(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
     """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
     duration, every = settings["duration"], settings.get("output_step")
-    if not every or not 0 < every <= duration < math.inf:
+    if not every or not 0 < every <= duration < MOST_OUTPUTS * every:
         # a thousand, or an error that is told later
         return
     dimension = mechanism.dimension

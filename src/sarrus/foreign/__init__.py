@@ -49,7 +49,11 @@ def ask(
     """
     limits = limits or ProcessLimits()
     folder = Path(__file__).parent
-    command = [sys.executable, "-P", str(folder / "child.py"), str(folder / f"{program}.py")]
+    code = folder / f"{program}.py"
+    if not code.is_file():
+        # else it would look like a crash of the library
+        raise FileNotFoundError(f"there is no program '{program}' in {folder}")
+    command = [sys.executable, "-P", str(folder / "child.py"), str(code)]
     told = {"question": question, "cpu": limits.cpu, "memory": limits.memory}
     with (
         # libraries leave logs where they run

@@ -330,7 +330,7 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
         me = w.line(f"add {WHOLE} {all_first}, <{lane}>")
     inline = "alwaysinline" if plan.is_small or not lanes else ""
     module = Module(unrolls=True, alone=True, masked=lanes, inline=inline)
-    counts, _ = w.places["RunRecord.counts"]
+    counts, _ = w.places["RunSummary.counts"]
     w.lines.append(f"store {w.whole} {me}, ptr {w.place(w.whole, counts, ME)}, align 8")
     kinds = (
         form_kind, ws_kind, out_kind, loads_kind, rules_kind, readings_kind, kept_kind, step_kind, record_kind,
@@ -364,7 +364,10 @@ def _second_workspace(
     for name, x in zip(out._fields, out, strict=True):
         if name == "reference_pivots":
             sizes = tuple(str(n) for n in x.shape)
-            kind, address = ArrayType(w.float, 1, "Workspace.reference_pivots", sizes), reference_pivots[0]
+            kind, address = (
+                ArrayType(w.float, 1, "Workspace.reference_pivots", sizes),
+                reference_pivots[0],
+            )
         else:
             kind, address = w.array(f"second Workspace.{name}", x, False)
         kinds.append(kind)
@@ -431,7 +434,7 @@ def _store_results(w: _Writer, plan: BatchPlan) -> None:
     row = 0
     homes = {"counters": "StepperState.counters", "state": "StepperState.state"}
     for name, size in plan.result_names():
-        address, x = w.places[homes.get(name, f"RunRecord.{name}")]
+        address, x = w.places[homes.get(name, f"RunSummary.{name}")]
         kind = w.whole if x.dtype == np.int64 else w.float
         for n in range(size):
             value = w.line(f"load {kind}, ptr {w.place(kind, address, n)}, align 8")

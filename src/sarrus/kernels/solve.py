@@ -83,7 +83,7 @@ def relative_pivot(form, L, k):
 
 @kernel
 def learn_pivots(form, L, reference_pivots):
-    """The largest relative pivot that each equation has shown so far, in `reference_pivots`; below 0 while it is redundant.
+    """Keep the largest relative pivot of each equation so far in `reference_pivots`; negative while redundant.
 
     Equations that depend on each other may change their parts: one becomes independent of those before it while
     another ceases to be. Then the other counts as redundant from there on: the rank is the same. Where several

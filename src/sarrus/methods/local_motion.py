@@ -89,8 +89,7 @@ def _sample(model: Model, time: float, half_width: float, rows: Floats, angles: 
         coefficients=np.ascontiguousarray(rows[None]),
         angle_and_work_series=np.append(angles, 0.0).reshape(1, -1, 1),
     )
-    record = Record.empty(model, NODES)
-    record.times[:] = time + half_width * AT
+    record = Record.at(model, time + half_width * AT)
     ws, loads = record.scratch
     ws.reference_pivots[:] = 1.0
     side = kernels.make_side(model.form, SAMPLING, loads)

@@ -109,6 +109,7 @@ class VerdictRecord(RecordPart):
     crossings: list[dict[str, Any]] | None
     near_singular: list[dict[str, Any]] | None = None
     mobility_motion: Count | None = None
+    freedom: Text = ""
     classes: list[Text] = Field(default_factory=list)
 
 
@@ -138,7 +139,7 @@ class RepeatedTimes(Times):
     calibration_version: Count = 0
 
 
-class Record(RecordPart):
+class RecordBase(RecordPart):
     """What every record holds."""
 
     format: Literal[1] = Field(alias="schema")
@@ -154,13 +155,13 @@ class Record(RecordPart):
     date: Text
 
     @model_validator(mode="after")
-    def _has_setting(self) -> Record:
+    def _has_setting(self) -> RecordBase:
         if self.tolerance is None and self.step is None:
             raise ValueError("has no tolerance and no step")
         return self
 
 
-class CellRecord(Record):
+class CellRecord(RecordBase):
     """One setting of a benchmark."""
 
     problem: ProblemRecord
@@ -195,7 +196,7 @@ class EngineCellRecord(CellRecord):
     changed: dict[Name, ChangeRecord] = Field(default_factory=dict)
 
 
-class RunRecord(Record):
+class RunRecord(RecordBase):
     """A single run, whatever was simulated."""
 
     duration: Positive
@@ -226,7 +227,7 @@ def read_run(path: Path) -> dict[str, Any]:
     return validate(data, ModelRun if isinstance(data, dict) and "model" in data else ProblemRun)
 
 
-def read_record(path: Path, kind: type[Record]) -> dict[str, Any]:
+def read_record(path: Path, kind: type[RecordBase]) -> dict[str, Any]:
     """The record of a file; raises OSError or RecordError."""
     return validate(read_json(path), kind)
 

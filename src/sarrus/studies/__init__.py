@@ -73,4 +73,4 @@ def sweep(
 
 def make_study_schema() -> dict[str, Any]:
     """The JSON Schema of a study file."""
-    return _load("schema").make_study_schema()
+    return _load("study_schema").make_study_schema()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # reasons that a session tells
 MOST_REASONS = 5
+# worker processes that can be requested: each takes some 200 MB
+MOST_WORKERS = 1000
 NEEDED = ("cryptography", "dask", "distributed", "pandas", "pyarrow")
 
 
@@ -125,8 +127,8 @@ def run_in_folder(
     progress: Callable[[Progress], None] | None = None,
 ) -> SessionSummary:
     """Run what is left of a study; finished runs are kept in the folder whatever happens."""
-    if workers is not None and workers < 1:
-        raise StudyError(f"{short(workers)} workers; give at least 1")
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise StudyError(f"{short(workers)} workers; give a number from 1 to {MOST_WORKERS}")
     if limit is not None and limit < 1:
         raise StudyError(f"at most {short(limit)} runs; give at least 1")
     if workers is not None and scheduler is not None:
@@ -181,7 +183,8 @@ class _Session:
         # kernels are compiled once, here, before workers share them
         studies.runs.warm_up(self.study.plan)
         pending: Iterator[int] = (i for i in range(samples.runs) if not self.folder.done[i])
-        work = studies.cluster.Work(self.study, samples, islice(pending, limit), self.write)
+        most = samples.runs if limit is None else min(limit, samples.runs)
+        work = studies.cluster.Work(self.study, samples, islice(pending, most), self.write)
         with studies.cluster.connect(scheduler, workers) as client:
             threads = plain_sum(client.nthreads().values())
             begin = time.perf_counter()

@@ -235,7 +235,14 @@ def validate_study(document: Document) -> StudyFile:
     try:
         return StudyFile.model_validate(data)
     except ValidationError as error:
-        found = [document.message(*translate_slip(item, data)) for item in error.errors()]
+        slips = [(item["type"], *translate_slip(item, data)) for item in error.errors()]
+        found = [
+            document.message(where, why)
+            for kind, where, why in slips
+            # a mapping with a slip in it was not meant to be `false`, the other thing that may stand there
+            if kind not in ("literal_error", "bool_type")
+            or not any(len(w) > len(where) and w[: len(where)] == where for _, w, _ in slips)
+        ]
         raise ModelFileError(document.source, list(dict.fromkeys(found))) from None
 
 
@@ -259,6 +266,8 @@ def translate_slip(error: Any, data: Any) -> tuple[Where, str]:
     if kind == "value_error":
         return tuple(where), str(context["error"])
     given = shorten(error["input"])
+    if kind == "int_type" and isinstance(error["input"], float) and error["input"].is_integer():
+        return tuple(where), f"{given} has too many digits; {_wanted(where)}"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return tuple(where), (
             f"{given} is no variation; give a list, or one of {{range: ...}}, {{uniform: [low, high]}}, "

@@ -26,6 +26,7 @@ from ..mechanism.files import to_text
 from ..mechanism.files.model_reader import MOST_BYTES
 from ..names import short
 from ..progress import listening
+from ..settings import check_seconds
 from .answers import Desk, sentences_of
 from .guard import LOOPBACK, Guard, OpeningPage, forward
 from .live_page import POLICY, make_page, make_scripts
@@ -94,9 +95,11 @@ class Workbench:
     ) -> None:
         self.problem = problem
         self.turns, self.desk = Turns(), Desk()
-        self.data, self.opened, self.duration = data, opened, duration
+        self.data, self.opened = data, opened
+        self.duration = None if duration is None else check_seconds("duration", duration)
         self.answers: dict[str, Callable[[Record], Record]] = {
             "/solve": self.desk.solve,
+            "/design": self.desk.design,
             "/pull": self.desk.pull,
             "/edit": self.desk.edit,
             "/from-here": self.desk.from_here,

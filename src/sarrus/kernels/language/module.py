@@ -23,6 +23,7 @@ from .kinds import (
 )
 from .masks import MaskedBody
 from .statements import FunctionBody
+from .syntax import list_statements
 
 
 @cache
@@ -31,7 +32,7 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     found = {}
-    for node in ast.walk(tree):
+    for node in list_statements(tree.body):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             found[node.name, first] = node
