@@ -11,6 +11,7 @@ from ..arrays import Floats
 from ..kernels import recording as record_kernels
 from ..kernels import variational as kernels
 from ..kernels.applied_forces import keeps_energy
+from ..kernels.compiler import compiling
 from ..kernels.dual import RATES, make_duals
 from ..kernels.layout import StepPolynomials, make_dual_workspace, set_apart
 from ..kernels.return_codes import DONE, FULL
@@ -74,10 +75,11 @@ class Variation:
         kept = set_apart(kernels.DerivativeState(state, energy, ones, balance), "Dual")
         local = max(local_tolerance(tolerance)[0], TIGHTEST)
         holds = keeps_energy(model.form, model.loads)
-        for part in self._motion.parts:
-            end = min(float(part.pieces.starts[-1]), self._until)
-            rules = kernels.DerivativeRules(end, local, holds, log_cost())
-            self._follow(ws, rules, part.pieces, kept)
+        with compiling("sensitivities", model.loaded):
+            for part in self._motion.parts:
+                end = min(float(part.pieces.starts[-1]), self._until)
+                rules = kernels.DerivativeRules(end, local, holds, log_cost())
+                self._follow(ws, rules, part.pieces, kept)
 
     def _follow(self, ws: Any, rules: Any, motion: StepPolynomials, kept: Any) -> None:
         """Steps along a part of the motion that one method made."""
