@@ -3,6 +3,8 @@
 Keys in brackets are those of docs/references.bib.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from linkages import framework
@@ -130,4 +132,83 @@ def rounded(m, size, seed=0):
             out.body(b.name, 1.0, np.mean(pins, axis=0), 0.1)
     for j in m.joints:
         out.revolute(j.name, *j.bodies, at=own[j.name])
+    return out
+
+
+def _leg_of_circles(m, k, at, stages, length, sign):
+    """A leg whose end `at` rises like the power 2^stages of the travel of its last joint; level without any."""
+    across = np.array([1.0, 0.0])
+    end = np.asarray(at, dtype=float)
+    foot = end - length * (across if stages == 0 else sign * np.array([0.0, 1.0]))
+    m.rod(f"leg{k}", foot, end, mass=1.0)
+    m.revolute(f"foot{k}", m.ground, f"leg{k}", at=foot)
+    body, along = f"leg{k}", across
+    for j in range(1, stages):
+        node = end + length * along
+        m.rod(f"link{k}.{j}", end, node, mass=1.0)
+        m.rod(f"bar{k}.{j}", node, node + length * along, mass=1.0)
+        m.revolute(f"foot{k}.{j}", m.ground, f"bar{k}.{j}", at=node + length * along)
+        m.revolute(f"P{k}.{j}", f"link{k}.{j}", f"bar{k}.{j}", at=node)
+        m.revolute(f"Q{k}.{j}", body, f"link{k}.{j}", at=end)
+        body, end, along = f"bar{k}.{j}", node, np.array([-along[1], along[0]])
+    return f"leg{k}"
+
+
+def _leg_of_watt(m, k, at, length, sign):
+    """A Watt four-bar with upright rockers: the middle of its coupler rises like the third power of its travel."""
+    R = np.array([[0.0, -1.0], [1.0, 0.0]]) if sign > 0 else np.array([[0.0, 1.0], [1.0, 0.0]])
+    half, rocker = length * np.array([0.2, 0.5]), np.array([length, 0.0])
+    P, Q, A, B = (at + R @ v for v in (half, -half, half - rocker, rocker - half))
+    for name, a, b in ((f"left{k}", A, P), (f"right{k}", B, Q)):
+        m.rod(name, a, b, mass=1.0)
+    m.body(f"coupler{k}", 1.0, at, 0.1)
+    m.revolute(f"A{k}", m.ground, f"left{k}", at=A)
+    m.revolute(f"B{k}", m.ground, f"right{k}", at=B)
+    m.revolute(f"P{k}", f"left{k}", f"coupler{k}", at=P)
+    m.revolute(f"Q{k}", f"right{k}", f"coupler{k}", at=Q)
+    return f"coupler{k}"
+
+
+def powers(*exponents):
+    """Legs that keep a slider at one height: c1 x1^p1 = c2 x2^p2 = ... to lowest order, with the signs of the p.
+
+    exponents: 1, 2, 4, 8 (bars over bars) or 3 (a Watt four-bar); below zero the leg is upside down.
+    """
+    m = Mechanism(f"powers {exponents}")
+    m.body("slider", 1.0, (0.0, 0.0), 0.1)
+    m.prismatic("guide", m.ground, "slider", at=(0.0, 0.0), axis=(0, 1))
+    for k, p in enumerate(exponents):
+        at, length, sign = np.array([6.0 * k, 0.0]), 1.0 + 0.17 * k, float(np.sign(p))
+        if abs(p) == 3:
+            body = _leg_of_watt(m, k, at, length, sign)
+        else:
+            body = _leg_of_circles(m, k, at, int(np.log2(abs(p))), length, sign)
+        m.point_on_line(f"H{k}", "slider", body, at=at, axis=(1, 0))
+    return m
+
+
+def polygon_in_line(*sides):
+    """A closed chain of bars, all in line; sides: their lengths, below zero to the left."""
+    x = np.cumsum([0.0, *sides])[:-1]
+    n = len(sides)
+    return framework("polygon", np.column_stack([x, 0 * x]), [(i, (i + 1) % n) for i in range(n)])
+
+
+def bent(m, size, seed):
+    """The mechanism with its places displaced by up to `size`: dimensions are off, the joints stay closed."""
+    rng = np.random.default_rng(seed)
+    waves, phases = 7.0 * rng.normal(size=(2, 2)), rng.uniform(0.0, 6.0, 2)
+
+    def place(p):
+        return np.asarray(p) + size * np.sin(waves @ p + phases)
+
+    out = Mechanism(m.name)
+    for b in m.bodies:
+        if b.ends is None:
+            out.body(b.name, b.mass, b.center, b.inertia)
+        else:
+            out.rod(b.name, *(place(e) for e in b.ends), mass=b.mass)
+    for j in m.joints:
+        ends = (replace(e, place=None if e.place is None else place(e.place)) for e in j.ends)
+        out.joints.append(replace(j, ends=tuple(ends)))
     return out

@@ -125,3 +125,49 @@ def test_a_flat_potential_is_indifferent():
     rest = equilibrium(m)
     assert (rest.found, rest.stable, rest.kind, rest.order) == (True, False, "indifferent", 0)
     assert "indifferent in 1 of 1 degrees of freedom" in rest.message
+
+
+def leaning(share):
+    """A rod upright on a torsion spring, which has a share of the stiffness that holds it up."""
+    m = Mechanism("leaning")
+    m.rod("rod", (0.0, 0.0), (0.0, 1.0), mass=1.0)
+    m.revolute("A", m.ground, "rod", at=(0.0, 0.0))
+    m.torsion("spring", "A", stiffness=share * 9.81 / 2)
+    return m
+
+
+@pytest.mark.parametrize(
+    ("share", "kinds"),
+    [
+        (0.9, ["unstable", "stable", "stable"]),
+        (0.999, ["unstable", "stable", "stable"]),
+        (1.0, ["stable"]),
+        (1.0 + 1e-7, ["stable"]),
+        (1.1, ["stable"]),
+    ],
+)
+def test_a_flat_equilibrium_is_listed_once(share, kinds):
+    """Where the stiffness all but vanishes forces are tiny over a thousandth of a rad: it is one equilibrium."""
+    found = sarrus.equilibria(leaning(share), 2.0)
+    assert [e.kind for e in found] == kinds
+    assert np.abs(found[0].position("rod") - (0.0, 0.5)).max() < 1e-6
+    for rest in found[1:]:
+        # stiffness times angle = weight times lever
+        angle = np.arctan2(abs(rest.position("rod")[0]), rest.position("rod")[1])
+        assert share * angle == pytest.approx(np.sin(angle), rel=1e-6)
+
+
+@pytest.mark.parametrize("springs", [2, 3, 4])
+def test_indifferent_equilibria_are_listed_once(springs):
+    """A body whose springs hold its centre may turn: what is connected by such turns is one equilibrium."""
+    m = Mechanism("turning", gravity=(0.0, 0.0))
+    m.body("body", 1.0, (0.0, 0.0), 0.01)
+    for k in range(springs):
+        a = 2.0 * np.pi * k / springs
+        ends = {"start": (np.cos(a), np.sin(a)), "end": (0.0, 0.0)}
+        m.spring(f"spring {k}", m.ground, "body", **ends, stiffness=10.0, free_length=1.3)
+    found = sarrus.equilibria(m, 2.0)
+    away = np.sqrt(1.3**2 - 1.0) if springs == 2 else 0.0
+    places = sorted(round(float(e.position("body")[1]), 6) for e in found)
+    # between two compressed springs also the unstable one in the middle
+    assert places == pytest.approx([-away, 0.0, away] if springs == 2 else [0.0], abs=1e-6)

@@ -9,9 +9,12 @@ import sarrus
 from builders import bricard, n_four_bar
 from linkages import driven_slider_crank
 from random_mechanisms import random_mechanism
+from sarrus.ensemble import run_batch
+from sarrus.ensemble.host import run_on_host
 from sarrus.ensemble.run_batch import Traced, _check, _numbers_of, structure_of
 from sarrus.ensemble.variants import Variants
 from sarrus.kernels.batch_entry import flatten
+from sarrus.kernels.return_codes import UNCERTAIN
 from sarrus.problems.references.n_four_bar import flat_times, four_bar_reference
 from sarrus.run_single import prepare
 from sarrus.settings import default_settings
@@ -499,6 +502,24 @@ def test_without_a_device_it_is_said_whatever_runs(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(RuntimeError, match="needs CuPy"):
         sarrus.simulate_many([four_bar()], 1.0, device="gpu")
+
+
+def test_runs_that_a_device_does_not_certify_are_those_of_host_lanes(monkeypatch):
+    """A device that certifies two of three runs: the others come from the lanes of the host, bit by bit."""
+
+    def device(plan, numbers, settings, *, keep):
+        found = run_on_host(plan, numbers, settings, keep=keep)
+        found.reason[::3] = UNCERTAIN
+        return found
+
+    monkeypatch.setattr(run_batch, "find_cupy", lambda: None)
+    monkeypatch.setattr(run_batch, "run_on_device", device)
+    ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(0.5, 2.0, 1001)})
+    host, mixed = (ensemble.simulate(0.5, 0.1, device=x) for x in ("cpu", "gpu"))
+    assert not host.fallback.any()
+    assert not mixed.fallback.any()
+    for name in ("values", "balance", "final", "least", "largest", "energy_drift"):
+        assert np.array_equal(getattr(host, name), getattr(mixed, name))
 
 
 @pytest.mark.parametrize("outputs", [[0.5], [0.0, 0.3], [0.25, 1.0]])

@@ -20,8 +20,10 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
+from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
 from .result import Result, load_result
+from .sensitivities import sensitivity
 from .simulate import simulate
 from .statics import Equilibrium, Mode, Modes, equilibria, equilibrium, modes
 from .storage import SavedResultError
@@ -67,10 +69,12 @@ __all__ = [
     "method",
     "modes",
     "problems",
+    "sensitivity",
     "simulate",
     "simulate_many",
     "simulate_with",
     "sweep",
+    "when",
 ]
 __version__ = "0.2.0.dev0"
 

@@ -14,6 +14,7 @@ import numpy as np
 from . import verdict
 from .arrays import Flags, Floats
 from .kinematics.constraints import Constraints
+from .names import suggests
 from .notebook_display import Sentences
 from .thresholds import NEAR_VALUE, UNBALANCED
 
@@ -65,6 +66,7 @@ class Audit(Sentences):
         return {"name": self.name, "holds": self.holds, "checks": checks}
 
 
+@suggests
 def audit(result: Result) -> Audit:
     """Check the invariants of a result: equilibrium of every body, powers, energy, constraints, crossings.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from . import verdict
 from .assembly import AssemblyError, assemble
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_gaps
+from .names import suggests
 from .verdict import Inspection, inspect_equations
 
 
+@suggests
 def inspect(mechanism: Mechanism) -> Inspection:
     """Tell mobility and redundancy of a mechanism at its start position.
 

@@ -9,6 +9,7 @@ import numpy as np
 from . import model as model_package
 from . import verdict
 from .mechanism import Mechanism, MechanismError, check_mechanism
+from .names import suggests
 
 if TYPE_CHECKING:
     from .verdict.branches import Branches
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MOST = 2048
 
 
+@suggests
 def branches(
     mechanism: Mechanism,
     *,
@@ -25,7 +27,7 @@ def branches(
 ) -> Branches:
     """Find all branches (motion modes) of a mechanism through its configuration.
 
-    The joint equations are reduced to the few first-order freedoms (Lyapunov-Schmidt), and the real branches of
+    The joint equations are reduced to few degrees of freedom (Lyapunov-Schmidt), and the real branches of
     the reduced equations are found by Newton polygons to the order that decides. Each one is confirmed at
     configurations nearby.
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # longer lists are cut
@@ -28,6 +31,41 @@ def short(number: float) -> str:
         return f"{number:.15g}"
     except OverflowError:
         return f"{'-' if number < 0 else ''}1e{len(str(abs(int(number)))) - 1}"
+
+
+def suggests(function: Callable[P, T]) -> Callable[P, T]:
+    """The function; for a keyword argument that it does not have its TypeError says which one was probably meant.
+
+    Python itself does so from 3.13 on, without the list.
+    """
+
+    @functools.wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*given, **named)
+        except TypeError:
+            known = [n for n in inspect.signature(function).parameters if n != "self"]
+            wrong = next((n for n in named if n not in known), None)
+            if wrong is None:
+                raise
+            called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+            raise TypeError(
+                f"{called}() has no argument '{wrong}'; {describe_known(wrong, known)}"
+            ) from None
+
+    return call
+
+
+def all_suggest(cls: type[T]) -> type[T]:
+    """A class whose public calls all do so (`suggests`)."""
+    done: set[str] = set()
+    for base in cls.__mro__[:-1]:
+        for name, call in list(vars(base).items()):
+            public = name == "__init__" or not name.startswith("_")
+            if name not in done and public and inspect.isfunction(call):
+                setattr(cls, name, suggests(call))
+            done.add(name)
+    return cls
 
 
 class UnknownNameError(KeyError, ValueError):

@@ -6,7 +6,7 @@ energies and the quality of a run have no part. Plots and studies read results b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from .arrays import Floats
 from .export import LEVELS, labelled_reactions
+from .mechanism import Mechanism
 from .names import unknown
 
 
@@ -80,10 +81,13 @@ SAME = {
 }
 
 
-def split_quantity(what: str, owners: set[str]) -> tuple[str, str]:
+def split_quantity(
+    what: str, owners: set[str], listed: Callable[[], Iterable[str]] | None = None
+) -> tuple[str, str]:
     """Part and word of a quantity; the part is empty for what has none. Raises UnknownNameError.
 
-    owners: the names of all parts; the longest one that fits is taken.
+    owners: the names of all parts; the longest one that fits is taken. listed: gives all quantities there are,
+    for the message.
     """
     text = what.strip()
     if text in GLOBAL:
@@ -99,7 +103,11 @@ def split_quantity(what: str, owners: set[str]) -> tuple[str, str]:
         *GLOBAL,
         *(f"{owner}.{word}" for owner in sorted(owners) for word in ("x", "angle", "F")),
     ]
-    raise unknown(f"'{what}' is not a quantity", text, known)
+    if listed is not None:
+        known = list(listed())
+    # parts and words may be joined by a blank
+    blank = [name.replace(".", " ") for name in known] if "." not in text else known
+    raise unknown(f"'{what}' is not a quantity", text, blank)
 
 
 def unit_of_quantity(what: str) -> str:
@@ -116,10 +124,10 @@ def unit_of_quantity(what: str) -> str:
 
 def read_quantity(result: Any, what: str) -> Quantity:
     """A quantity of a result by its name. Raises UnknownNameError with the nearest names."""
-    owner, word = split_quantity(what, set(_owners(result)))
+    owner, word = split_quantity(what, set(list_owners(result)), lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return Quantity(word, GLOBAL[word], _global(result, word))
-    owners = [owner] if owner else [o for o in _owners(result) if _reader(result, o, word)]
+    owners = [owner] if owner else [o for o in list_owners(result) if _reader(result, o, word)]
     if len(owners) != 1:
         why = f"'{what}' is of {', '.join(owners[:6])}" if owners else f"nothing has '{what}'"
         raise unknown(f"{why}; name one part", what, [f"{o}.{word}" for o in owners])
@@ -131,10 +139,21 @@ def read_quantity(result: Any, what: str) -> Quantity:
     return Quantity(f"{owners[0]}.{word}", UNITS[word], values, rates)
 
 
+def list_quantities(result: Any) -> list[str]:
+    """The names of all quantities of a result, those of drives and springs first."""
+    acting = set(result.exerting)
+    owners = sorted(list_owners(result), key=lambda owner: owner not in acting)
+    words = dict.fromkeys(word for word in UNITS if word not in SAME)
+    found = (
+        f"{owner}.{word}" for owner in owners for word in words if _reader(result, owner, word)
+    )
+    return [*found, *GLOBAL]
+
+
 Reader = Callable[[], tuple[Floats, Floats | None]]
 
 
-def _owners(result: Any) -> Iterator[str]:
+def list_owners(result: Any) -> Iterator[str]:
     """Names of all parts, and of reactions on one body of a pin."""
     yield from dict.fromkeys([*result.points, *result.read_names])
     for joint in result.mechanism.joints:
@@ -186,10 +205,20 @@ def _of_body(result: Any, owner: str, word: str) -> Reader | None:
     planar = result.model.dimension == 2
     if word == "angle" and planar:
         return lambda: (result.orientation(owner), result.angular_velocity(owner))
+    if word == "angle":
+        # in space that of the hinge that holds it on the ground
+        hinges = [j for j in result.mechanism.joints if _is_hinge_of(j, owner)]
+        return (lambda: (result.angle(hinges[0].name), None)) if len(hinges) == 1 else None
     if word in ("angular velocity", "angular acceleration"):
         read = result.angular_velocity if word.endswith("velocity") else result.angular_acceleration
         return lambda: (_size(read(owner)), None)
     return None
+
+
+def _is_hinge_of(joint: Any, body: str) -> bool:
+    """Whether a joint of two bodies lets a body turn about an axis of the ground."""
+    pair = set(joint.bodies) == {Mechanism.GROUND, body}
+    return pair and joint.kind.row.coordinate == "angle"
 
 
 def _of_reaction(result: Any, owner: str, word: str) -> Reader | None:

@@ -170,7 +170,9 @@ class Readout:
         counted = self._counted_angle(joint)
         if counted is not None:
             return next_to(turned, counted if bodies == rows.bodies else -counted)
-        return self._unwrapped(turned, *self._angle_rates(joint, bodies), f"joint '{joint}'")
+        return self._unwrapped(
+            turned, partial(self._angle_rates, joint, bodies), f"joint '{joint}'", bodies
+        )
 
     def _two_bodies(self, joint: str, first: str | None, second: str | None) -> tuple[str, str]:
         """The bodies between which an angle of a joint is read."""
@@ -213,9 +215,13 @@ class Readout:
         turned = self._rotations(body)
         if self.model.dimension == 3:
             return turned
-        spin, more = self._spins(body)
         angle = np.arctan2(turned[:, 1, 0], turned[:, 0, 0])
-        return self._unwrapped(angle, spin[:, 2], more[:, 2], f"body '{body}'")
+
+        def rates() -> tuple[Floats, Floats]:
+            spin, more = self._spins(body)
+            return spin[:, 2], more[:, 2]
+
+        return self._unwrapped(angle, rates, f"body '{body}'")
 
     def angular_velocity(self, body: str) -> Floats:
         """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
@@ -271,10 +277,19 @@ class Readout:
         rate, more = (np.einsum("ij,ij->i", b - a, axis) for a, b in zip(*spins, strict=True))
         return rate, more
 
-    def _unwrapped(self, angle: Floats, rate: Floats, more: Floats, what: str) -> Floats:
-        """The angle with its turns counted from output to output, with the help of its rates."""
+    def _unwrapped(
+        self,
+        angle: Floats,
+        rates: Callable[[], tuple[Floats, Floats]],
+        what: str,
+        pair: tuple[str, ...] = (),
+    ) -> Floats:
+        """The angle with its turns counted from output to output, with the help of its rates.
+
+        pair: the bodies between which it is read, where a joint has more than one angle.
+        """
         # an output step of many turns leaves room for doubt
-        counted, doubtful = unwrap(self.times, angle, rate, more)
+        counted, doubtful = unwrap(self.times, angle, *rates())
         if doubtful.any():
             t = self.times[int(np.argmax(doubtful))]
             raise ValueError(

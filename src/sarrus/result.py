@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import scene as scene_package
-from . import verdict
+from . import sensitivities, verdict
 from .arrays import Flags, Floats, Ints, plain_sum
-from .disk import write_file
 from .export import (
     LEVELS,
     TIME,
@@ -30,8 +29,9 @@ from .export import (
     split_unit,
 )
 from .kinematics.configuration import read_turns
+from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
-from .names import RenamedKeys, pick, warn_renamed
+from .names import RenamedKeys, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
@@ -112,7 +112,7 @@ class Result(Readout):
 
     @property
     def success(self) -> bool:
-        """Whether the run did what was asked: it reached its end, or the crossing where it was to stop."""
+        """Whether the run reached its end, or the crossing or event where it was to stop."""
         return self.outcome.status.success
 
     @property
@@ -128,7 +128,8 @@ class Result(Readout):
             if self.outcome.watch is None
             else verdict.inspection_text.tell_moments(self.crossings, self.near_singular)
         )
-        return [*met, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
+        located = describe_events(self.outcome.events)
+        return [*met, *located, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
         """What is left of a tight tolerance behind crossings, where rounding and not the steps decides."""
@@ -166,17 +167,26 @@ class Result(Readout):
     def _gone_far(self) -> Iterator[str]:
         """The body that is farthest from its start, if that is many times the mechanism's size."""
         size = self.mechanism.size
+        # coordinates are cheap to look at, but some are directions, which have no length
         moved = np.abs(self.coordinates).max(axis=1, initial=0.0) * self.model.units.length
-        if size == 0 or not moved.max(initial=0.0) > FAR_AWAY * size:
+        rows = np.flatnonzero(moved > FAR_AWAY * size)
+        if size == 0 or not len(rows):
             return
-        k = int(np.argmax(moved > FAR_AWAY * size))
-        away = {
-            body.name: float(np.linalg.norm(self.position(body.name)[k] - body.center))
-            for body in self.mechanism.bodies
-        }
-        name = max(away, key=lambda body: away[body])
+        names = [body.name for body in self.mechanism.bodies]
+        away = np.array(
+            [
+                np.linalg.norm(self.position(body.name)[rows] - body.center, axis=1)
+                for body in self.mechanism.bodies
+            ]
+        )
+        far = away.max(axis=0, initial=0.0) > FAR_AWAY * size
+        if not far.any():
+            return
+        first = int(np.argmax(far))
+        worst = int(np.argmax(away[:, first]))
         yield (
-            f"body '{name}' is {away[name]:.3g} m from its start at t = {self.times[k]:.6g} s, more than "
+            f"body '{names[worst]}' is {away[worst, first]:.3g} m from its start at t = "
+            f"{self.times[rows[first]]:.6g} s, more than "
             f"{FAR_AWAY:g} times the mechanism's size ({size:.3g} m); check its joints, speeds and units if that "
             "is not meant"
         )
@@ -254,6 +264,13 @@ class Result(Readout):
         """The smallest relative pivot after each: small near a singular position."""
         return self.outcome.steps.pivots
 
+    # events
+
+    @cached_property
+    def events(self) -> tuple[LocatedEvent, ...]:
+        """Events that were requested (`simulate(..., events=[...])`) and occurred, in the order of time."""
+        return list_events(self)
+
     # the motion
 
     def at(self, times: float | Sequence[float] | Floats) -> Result:
@@ -279,7 +296,14 @@ class Result(Readout):
                 raise MechanismError(call.failure)
         there = replace(self, outcome=replace(self.outcome, record=record, error=None))
         # what the run met does not depend on where it is read
-        for name in ("joint_equations", "_loads", "_sketch", "_moments", "_crossing_context"):
+        for name in (
+            "joint_equations",
+            "_loads",
+            "_sketch",
+            "_moments",
+            "_crossing_context",
+            "events",
+        ):
             if name in self.__dict__:
                 there.__dict__[name] = self.__dict__[name]
         return there
@@ -319,6 +343,34 @@ class Result(Readout):
                     a = a.copy()
                     a[k] = found
         return a
+
+    def sensitivity(self, quantity: str | Sequence[str], wrt: Any) -> Any:
+        """Derivatives of quantities at all outputs with respect to parameters, by the variational equations.
+
+        Parameters
+        ----------
+        quantity : str or sequence of str
+            A point ("B0": position, velocity, acceleration), an energy ("kinetic energy"), "crossing times", an
+            extreme ("largest B0.x"), or a quantity by its name, as for `read` ("crank angle", "B0.F").
+        wrt : str, mapping or sequence of these
+            The path of a number ("bodies.crank.mass", "gravity.1", "velocities.B0.0"); a coordinate of a joint's
+            place ("joints.B1.at.0": everything drawn at that place moves); or a direction, a rate for each path
+            ({"bodies.crank.mass": 1.0, "bodies.coupler.mass": 1.0}).
+
+        Returns
+        -------
+        Sensitivity
+            With `values`, `validity` and `convention`; a list of them for a list of parameters, and a list of
+            these for a list of quantities.
+
+        Raises
+        ------
+        MechanismError
+            If the constraints forbid a direction, or forces have no derivatives.
+        ValueError
+            If a path or quantity is unknown, or a reaction is statically indeterminate.
+        """
+        return sensitivities.differentiate.of_result(self, quantity, wrt)
 
     # energies
 
@@ -625,7 +677,7 @@ class Result(Readout):
         return cad.save_drawing(path, cad.make_drawing(self._sketch, self.scene.points[k], curves))
 
     def save_gltf(self, path: str | Path) -> Path:
-        """Write the bodies and their motion as glTF (.gltf), which viewers and Blender play."""
+        """Write the bodies and their motion as glTF (.gltf, or .glb in binary), which viewers and Blender play."""
         cad = scene_package.cad
         self._check_outputs("write")
         every = max(1, -(-len(self.times) // len(self.scene.times)))
@@ -633,7 +685,7 @@ class Result(Readout):
         places = [self.position(name)[::every] for name in rows.names]
         centers = np.stack([np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in places], axis=1)
         turns = read_turns(rows, self.coordinates[::every])
-        return write_file(path, cad.to_gltf(self.scene, centers, turns))
+        return cad.save_gltf(Path(path), self.scene, centers, turns)
 
     def quantity(self, what: str) -> Quantity:
         """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
@@ -665,6 +717,9 @@ class Result(Readout):
             Other results, drawn with dashed lines.
         """
         notebook = scene_package.notebook_view
+        if len(names) == 1 and not isinstance(names[0], str):
+            # a list of names will do
+            names = tuple(names[0])
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
         sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
@@ -754,6 +809,7 @@ def save_result(
     return save_parts(path, result.mechanism, result.model, parts, groups)
 
 
+@suggests
 def load_result(path: str | Path, *, verify: bool = True) -> Result:
     """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
 

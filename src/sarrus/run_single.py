@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Floats
 from .assembly import assemble, fit_velocities, solve_start_velocity
+from .events.event_readings import EventStates
+from .events.finder import EventSearch
 from .kernels.elements.user import ADDRESS
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
+from .mechanism.event_requests import Event
 from .memory import check_memory
 from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.extended_precision import wants_digits
 from .methods.method import needs_of, warm_up
 from .methods.monitor import Candidate, Watch
+from .methods.outcome import Record
 from .methods.status import failed
 from .model import Model, make_model
 from .model.build import model_of
 from .model.structure import Lookup, look_up
 from .names import unknown
-from .result import Result
+from .result import FIXED_STEP, Result
 from .settings import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, RunSettings
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.candidates import judge_candidates
@@ -51,17 +55,22 @@ ARGUMENTS = (
         "at_crossing",
         "misfit",
     ),
-    *("assemble", "dense", "estimate_error"),
+    *("assemble", "dense", "estimate_error", "events"),
 )
 NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
 
 
 def solve(
-    mechanism: Mechanism, settings: RunSettings, every: float, import_seconds: float, known: Lookup
+    mechanism: Mechanism,
+    settings: RunSettings,
+    every: float,
+    import_seconds: float,
+    known: Lookup,
+    events: Sequence[Event] = (),
 ) -> Result:
     """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s].
 
-    known: what the check found to be known of it.
+    known: what the check found to be known of it; events: what to look for, besides the mechanism's own.
     """
     method, settings = _choose_method(settings, every)
     begin = time.thread_time()
@@ -85,6 +94,7 @@ def solve(
     run = Run(
         model, velocity, np.concatenate([np.zeros(late), settings.outputs]), settings.duration,
         settings.setting, settings.max_steps, settings.options, stop, settings.dense, mechanism,
+        _search_of([*mechanism.events, *events], Prepared(mechanism, model, velocity, notes), settings),
     )  # fmt: skip
     set_up = time.thread_time() - begin
     needs = needs_of(model)
@@ -120,9 +130,25 @@ def solve(
             },
         ),
     )
-    if outcome.status == Status.STOPPED and settings.at_crossing == BRANCHES:
+    if outcome.status == Status.STOPPED and settings.at_crossing == BRANCHES and result.crossings:
         result.outcome.notes.append(str(result.branches))
     return result
+
+
+def _search_of(
+    events: Sequence[Event], prepared: Prepared, settings: RunSettings
+) -> EventSearch | None:
+    """What locates events; names that nothing has are found here, before the run."""
+    if not events:
+        return None
+    mechanism, model, velocity, _ = prepared
+    record = Record.at(model, np.zeros(1))
+    record.v[0] = velocity
+    start = EventStates(
+        mechanism, model, record, settings, Outcome(Status.DONE, "", record, {}, {})
+    )
+    tolerance = FIXED_STEP if settings.tolerance is None else settings.tolerance
+    return EventSearch(events, model, start, tolerance)
 
 
 class Prepared(NamedTuple):
@@ -170,7 +196,7 @@ def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outc
         finer = run.setting * FINER[method.setting]
     elif not exact:
         finer, share = run.setting * FINER[method.setting], 1.0 / 3.0
-    other = method.run(replace(run, setting=finer, stop=None, dense=False))
+    other = method.run(replace(run, setting=finer, stop=None, dense=False, events=None))
     error = np.full(len(outcome.record), np.nan)
     both = min(len(error), len(other.record))
     apart = outcome.record.q[:both] - other.record.q[:both]
@@ -187,8 +213,6 @@ def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outc
 def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSettings]:
     """The method, and what was asked with all that was left out."""
     method = get_method(settings.method)
-    # a file names its method itself
-    settings = replace(settings, method=method.id)
     for name in settings.options:
         if name not in method.options:
             known = [*method.options, *ARGUMENTS]
@@ -197,12 +221,13 @@ def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSett
         raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
     if method.setting == "step" and settings.tolerance is not None:
         raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
-    settings = replace(settings, options=method.options | settings.options)
+    # a file names its method itself
+    given: dict[str, Any] = {"method": method.id, "options": method.options | settings.options}
     if method.setting == "tolerance" and settings.tolerance is None:
-        settings = replace(settings, tolerance=DEFAULT_TOLERANCE)
+        given["tolerance"] = DEFAULT_TOLERANCE
     if method.setting == "step" and settings.step is None:
-        settings = replace(settings, step=every)
-    return method, settings
+        given["step"] = every
+    return method, replace(settings, **given)
 
 
 def _assembled(mechanism: Mechanism, settings: RunSettings) -> tuple[Mechanism, list[str]]:
@@ -296,6 +321,7 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
         status=Status.NOT_CONVERGED,
         message=missing,
         record=start,
+        events=None,
         watch=replace(watch, until=0.0),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,12 +56,12 @@ class RunSettings:
 
 def output_times(duration: float, step: float) -> Floats:
     """0, step, 2 step, ... up to the duration, which is hit exactly if it is a multiple."""
-    count = int(np.floor(duration / step * (1 + 1e-12) + 1e-9))
-    times = np.arange(count + 1) * step
-    if abs(times[-1] - duration) <= 1e-9 * step:
+    count = math.floor(duration / step * (1 + 1e-12) + 1e-9)
+    times: Floats = np.arange(count + 1.0)
+    if abs(count * step - duration) <= 1e-9 * step:
         # k * (duration / count) has less rounding than k * step for steps like 0.01
-        times = np.arange(count + 1) * duration / count
-    return np.asarray(times, dtype=np.float64)
+        return times * duration / count
+    return times * step
 
 
 def check_outputs(

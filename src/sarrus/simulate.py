@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import assembly
 from .arrays import Floats
 from .mechanism import Mechanism, MechanismError, check_drive_times
+from .mechanism.event_requests import Event, check_events
 from .model.structure import check_for_run
 from .result import Result
 from .settings import (
@@ -45,6 +46,7 @@ def simulate(
     dense: bool = False,
     estimate_error: bool = False,
     follow: Branch | None = None,
+    events: Sequence[Event] = (),
     **options: float,
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
@@ -62,11 +64,12 @@ def simulate(
     assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
     itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
     move by changing its dimensions as little as possible, a note saying how much; 1e-8 of its length if left
-    out, 0 to take it as the structure it is. With more misfit than that it is refused.
+    out, 0 to take it as the structure it is. With more misfit than that it is rejected.
 
     follow: a branch (of `sarrus.branches` or `result.branches`), also one of several with a common tangent. The
     run starts at a configuration on it, a small distance from the singular one, and moves along it; a note states
-    how far.
+    how far. events: what to look for besides the mechanism's own events, each made by `sarrus.when`;
+    `result.events` has time, state and value of each that occurred, and a terminal one ends the run.
 
     Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
     that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
@@ -102,7 +105,8 @@ def simulate(
     begin = time.perf_counter()
     from .run_single import solve
 
-    result = solve(mechanism, settings, every, time.perf_counter() - begin, known)
+    loading = time.perf_counter() - begin
+    result = solve(mechanism, settings, every, loading, known, check_events(events))
     if start is not None:
         result.outcome.notes.append(start.sentence)
     return result

@@ -70,6 +70,8 @@ def save_parts(
 
     plain = mechanism.copy()
     plain.user_forces = []
+    # those that were located are kept with the outcome
+    plain.events = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
     derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
 
@@ -270,7 +272,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
     """What a file may hold, by name."""
     from .methods import Motion, Outcome, Record, Status
     from .methods.monitor import MonitoredSteps, Piece, Watch
-    from .methods.outcome import AccelerationRule, MotionPart, StepHistory
+    from .methods.outcome import AccelerationRule, LocatedEvents, MotionPart, StepHistory
 
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)
@@ -278,6 +280,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
     plain = (
         RunSettings,
         AccelerationRule,
+        LocatedEvents,
         Motion,
         MotionPart,
         Piece,

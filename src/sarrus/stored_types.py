@@ -37,6 +37,11 @@ FIELDS: dict[str, dict[str, str]] = {
         **{"status": "text", "message": "text", "record": "Record", "counters": "{int}"},
         **{"timings": "{float}", "notes": "[text]", "steps": "StepHistory", "watch": "Watch?"},
         **{"method": "text", "motion": "Motion?", "lost": "float", "error": "f n?"},
+        "events": "LocatedEvents?",
+    },
+    "LocatedEvents": {
+        **{"names": "[text]", "units": "[text]", "which": "i k", "kinds": "[text]"},
+        **{"values": "f k", "gaps": "f k", "record": "Record"},
     },
     "StepPolynomials": {
         "orders": "i k",
@@ -222,6 +227,11 @@ def _check_indices(kind: str, parts: dict[str, Any]) -> None:
         _within(parts["finals"], 0, len(parts["starts"]), "Stretch.finals")
     elif kind == "Watch":
         _within(parts["parts"], 0, len(parts["parts"]) - 1, "Watch.parts")
+    elif kind == "LocatedEvents":
+        _within(parts["which"], 0, len(parts["names"]) - 1, "LocatedEvents.which")
+        counts = {len(parts["which"]), len(parts["kinds"]), len(parts["record"])}
+        if len(counts) > 1 or len(parts["units"]) != len(parts["names"]):
+            raise ValueError("LocatedEvents has lists of different lengths")
     elif kind == "Record":
         _within(parts["kept"], 0, 2, "Record.kept")
         if not np.isfinite(parts["times"]).all():

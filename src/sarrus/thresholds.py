@@ -95,9 +95,10 @@ SAME_MODEL = 1e-9
 # an equation's own J M^-1 J^T: what is subtracted at every equation, so that dependent ones can be solved;
 # far below one, above rounding
 EPS = 1e-14
-# an equation's own J M^-1 J^T: one that never had a larger pivot is redundant at every position. Between EPS,
-# which a redundant one has, and one; with light bodies beside heavy ones regular pivots are small too
-PERMANENT_PIVOT = 1e-6
+# an equation's own J M^-1 J^T: one that never had a larger pivot is redundant at every configuration. Between EPS,
+# which a redundant one has, and one: a pivot is the square of an angle, so swings of 1e-5 rad about a singular
+# configuration show that an equation is none of these. With 1e-6 swings below 1e-3 rad were not seen as singular
+PERMANENT_PIVOT = 1e-10
 # an equation's own J M^-1 J^T: a redundant one has EPS, times what the dependence has of others; more means that
 # it takes the part of another
 RISEN_PIVOT = 1e-12
@@ -123,6 +124,17 @@ SOFT_EPS = 1e-6
 # what is usual for the equation: a landing there is at a singular position, and a step from it would be
 # noisy. A square: the links are at a hundredth of their usual angle
 SINGULAR_LANDING = 1e-4
+# what is usual for the equation: steps of derivatives by parameters end no nearer to a singular configuration if
+# another end is possible. Their rounding grows with the inverse of this
+CLEAR_LANDING = 3e-2
+# the largest singular value of J: a direction in which it vanishes, at the time of a crossing as it was found
+NULL_DIRECTION = 1e-6
+# the terms of dPhi/dp: its part along a vanishing direction of J is rounding. Of single lengths it is about 1, of
+# changes that keep the crossing 1e-8 and less
+INTEGRABLE = 1e-6
+# the derivative itself: by how much differences of neighbouring runs may miss it. What they leave of higher order
+# is some percent at most; where they take another branch they miss it many times over
+CONFIRMED = 0.03
 # an equation's own J M^-1 J^T: a smaller pivot is rounding, EPS with what elimination adds to it, and tells no
 # distance between motions
 RESOLVED_PIVOT = 1e-12
@@ -187,8 +199,9 @@ DRIFT_ROUNDING = 1e-11
 # nothing else is exchanged. A structure whose loops close to 1e-10 was measured at 9
 DRIFT_AT_REST = 10.0
 # the energy exchanged: beside a singular position the force of a drive grows beyond all bounds and is known to
-# half the digits, and so is its work; the motion is right. Driven parallelograms were measured at 2e-6
-DRIFT_DRIVEN = 1e-5
+# half the digits, and so is its work; the motion is right. Driven parallelograms were measured at 2e-6, swings of
+# 1e-3 rad at 7e-5; on another branch velocities, and so the energy, are others altogether
+DRIFT_DRIVEN = 1e-3
 # 1: a tighter tolerance is not held in double precision, and not judged
 SMALLEST_TOLERANCE = 1e-11
 # the tolerance: what steps may lose in sum before outputs of a run that fails are no longer kept
@@ -384,6 +397,14 @@ REAL_VALUE = 1e-13
 STABLE = 1e-9
 # the largest stiffness: a difference from its transpose that is rounding
 SYMMETRIC = 1e-11
+
+# == Events ==
+
+# the tolerance of the run times the size of the quantity: values that an event does not tell apart, so that the
+# error of a run makes neither two events nor none of a tangent contact
+EVENT_BAND = 10.0
+# the size of the quantity: the smallest such difference, at the tightest tolerances; some hundred roundings
+EVENT_ROUNDING = 1e-13
 
 # == Other engines ==
 

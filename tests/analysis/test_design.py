@@ -334,3 +334,51 @@ def test_kinematics_needs_no_start_velocities():
     m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
     result = sarrus.kinematics(m, [0.0, 0.1])
     np.testing.assert_allclose(result.angular_velocity("crank"), SPEED, rtol=1e-12)
+
+
+def rssr():
+    """A spatial four-bar: hinge, ball, ball, hinge; its links are thin rods."""
+    m = sarrus.Mechanism("RSSR", gravity=(0, 0, -9.81))
+    places = [(0, 0, 0), (0.1, 0, 0), (0.4, 0.3, 0.2), (0.4, 0.3, -0.05)]
+    for name, ends, mass in zip(
+        ("crank", "coupler", "rocker"), (0, 1, 2), (0.2, 0.4, 0.3), strict=True
+    ):
+        m.rod(name, places[ends], places[ends + 1], mass)
+    m.revolute("O", m.ground, "crank", at=places[0], axis=(0, 0, 1))
+    m.spherical("A", "crank", "coupler", at=places[1])
+    m.spherical("B", "coupler", "rocker", at=places[2])
+    m.revolute("D", m.ground, "rocker", at=places[3], axis=(0, 1, 0))
+    m.drive("motor", "O", sarrus.Polynomial([0, "60 rpm"]))
+    return m
+
+
+def test_thin_rods_in_space():
+    """A uniform rod is a sixth of its mass at either end and the rest in its middle: the same shaking moment."""
+    found = sarrus.design(rssr())
+    result = found.result
+    wanted = np.zeros((len(result.times), 3))
+    for rod, mass, ends in (("crank", 0.2, "OA"), ("coupler", 0.4, "AB"), ("rocker", 0.3, "BD")):
+        for name, share in ((ends[0], 1 / 6), (ends[1], 1 / 6), (rod, 2 / 3)):
+            wanted -= share * mass * np.cross(result.position(name), result.acceleration(name))
+    # sums of nine products of sizes up to 1
+    np.testing.assert_allclose(found.shaking_moment((0, 0, 0)), wanted, atol=1e-13)
+    path = found.coupler_curve("coupler", (0.4, 0.3, 0.2))
+    np.testing.assert_allclose(path, result.position("B"), atol=1e-13)
+    # the crank is held by a hinge on the ground: its angle is that of the hinge
+    np.testing.assert_allclose(result.quantity("crank angle").values, found.input, atol=1e-9)
+
+
+def test_columns_are_drawn_over_the_input(rocker):
+    """By name or last words, in degrees, into a figure or into axes; a misspelt name gets a suggestion."""
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert rocker.plot("transmission angle", ax=axes) is axes
+    [curve] = axes.get_lines()
+    np.testing.assert_allclose(curve.get_xdata(), np.degrees(rocker.input))
+    wanted = np.degrees(rocker.transmission_angles["A-B-C-D"])
+    np.testing.assert_allclose(curve.get_ydata(), wanted)
+    assert axes.get_xlabel() == "input [deg]"
+    assert len(rocker.plot().axes) > 2
+    with pytest.raises(sarrus.UnknownNameError, match=r"did you mean 'drive torque'"):
+        rocker.plot("drive torqe")

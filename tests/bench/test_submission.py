@@ -12,7 +12,9 @@ import pytest
 
 from sarrus import problems
 from sarrus.bench import judge, run_problem, save_run
+from sarrus.bench.method_check import _four_bar
 from sarrus.bench.submission import SubmissionError, check_run, collect_records, pack_run
+from sarrus.bench.user_problem import make_own_problem
 from sarrus.cli import bench
 
 # together they take several seconds
@@ -39,6 +41,44 @@ def change(folder, **values):
             part = part[name]
         part[last] = value
     path.write_text(json.dumps(record))
+
+
+def test_a_problem_of_ones_own_travels_with_its_run(tmp_path):
+    """A run of a problem folder is submitted and judged where the problem is not installed."""
+    own, _ = make_own_problem(_four_bar(), "My four-bar", duration=0.5, output_step=0.01)
+    problem = own.problem
+    result, timing = run_problem(problem, method="series", tolerance=1e-10)
+    runs = [tmp_path / "run", tmp_path / "moved"]
+    for run in runs:
+        save_run(run, problem, result, judge(problem, result), timing, "test")
+    packed = pack_run(runs[0], tmp_path / "packed")
+    assert {"model.yaml", "problem.json", "reference.csv"} < set(zipfile.ZipFile(packed).namelist())
+    (record,), bad = collect_records([packed])
+    assert (record["problem"]["id"], record["judgement"]["passed"], bad) == (
+        "my-four-bar",
+        True,
+        [],
+    )
+    # a reference that was changed is another version of the problem, which the run was not made for
+    rows = (runs[1] / "reference.csv").read_text().splitlines()
+    (runs[1] / "reference.csv").write_text("\n".join(rows[:-1]) + "\n")
+    with pytest.raises(SubmissionError, match="made for version"):
+        check_run(runs[1])
+    # without its problem it cannot be judged
+    (runs[1] / "problem.json").unlink()
+    with pytest.raises(SubmissionError, match="no problem is called 'my-four-bar'"):
+        check_run(runs[1])
+
+
+def test_two_problems_of_one_name_are_not_mixed(tmp_path):
+    """A board keeps to the version that came first; the other is left out with a sentence."""
+    for name, seconds in (("a", 0.5), ("b", 0.4)):
+        own, _ = make_own_problem(_four_bar(), "same", duration=seconds, output_step=0.01)
+        result, timing = run_problem(own.problem, method="series", tolerance=1e-10)
+        save_run(tmp_path / name, own.problem, result, judge(own.problem, result), timing, "test")
+    records, bad = collect_records([tmp_path])
+    assert [r["place"] for r in records] == [str(tmp_path / "a")]
+    assert "results of two versions are not mixed" in bad[0][1]
 
 
 def test_the_same_run_packs_to_the_same_bytes(folder, tmp_path):

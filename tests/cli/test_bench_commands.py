@@ -1,5 +1,8 @@
 """sarrus bench, submit and board."""
 
+import csv
+import io
+import json
 import sys
 
 import pytest
@@ -28,7 +31,28 @@ def test_bench_submit_board(tmp_path):
     (packed,) = tmp_path.glob("*.zip")
     answer = runner.invoke(app, ["board", str(packed), str(out)])
     assert answer.exit_code == 0, answer.output
-    assert answer.output.count("PASS") == 2 + len(others)
+    # the packed run and its folder are one row
+    assert answer.output.count("PASS") == 1 + len(others)
+    check_formats([["board", str(packed)], [*words, "--out", str(out)]], tmp_path)
+
+
+def check_formats(commands, folder):
+    """The same tables as CSV, LaTeX and JSON, and nothing else on the screen; a paper stands beside ours."""
+    paper = folder / "paper.yaml"
+    paper.write_text("title: Doe 2021\nrows:\n  - {problem: double-four-bar, cpu: 0.25}\n")
+    for words in commands:
+        told = {}
+        for shape in ("csv", "latex", "json", "table"):
+            answer = runner.invoke(app, [*words, "--format", shape, "--paper", str(paper)])
+            assert answer.exit_code == 0, answer.output
+            told[shape] = answer.stdout
+        rows = list(csv.DictReader(io.StringIO(told["csv"])))
+        assert all(float(row["Doe 2021: CPU [s]"]) == 0.25 for row in rows)
+        assert [r["cpu"] for r in json.loads(told["json"])["rows"]] == [
+            float(r["CPU [s]"]) for r in rows
+        ]
+        assert told["latex"].count(r"\\") == len(rows) + 1
+        assert "Doe 2021" in told["table"]
 
 
 @pytest.mark.parametrize(
@@ -38,6 +62,8 @@ def test_bench_submit_board(tmp_path):
         (("bench", "no-such-problem"), "double-four-bar"),
         (("bench", "--tolerances", "x"), "is no ladder"),
         (("bench", "--repeat", "0"), "--repeat"),
+        (("bench", "--format", "xml"), "--format xml: give one of table, csv, latex, json"),
+        (("board", ".", "--paper", "no-such-file.yaml"), "no-such-file.yaml"),
         (("submit", "no-such-folder"), "no-such-folder"),
         (("board", "no-such-folder"), "no-such-folder"),
     ],

@@ -20,6 +20,7 @@ NEEDED = {
 MORE = {
     "mechanism/__init__.py": "public names",
     "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
+    "mechanism/event_requests.py": "events read their forces and lengths by name",
     "kinematics/configuration.py": "springs hold bodies, their arms count in the mechanism's length",
     "model/readings.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
@@ -27,7 +28,7 @@ MORE = {
     "scene/draw.py": "drawn",
     "scene/sketch.py": "drawn",
     "workbench/edit.py": "drawn by hand",
-    "studies/changes.py": "ends move with a rod that grows",
+    "studies/carried.py": "ends move with a body whose shape changes",
     "specification/spec_writer.py": "no part of the library's files",
 }
 

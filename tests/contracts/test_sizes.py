@@ -31,7 +31,7 @@ def test_no_function_is_long():
 
 
 def test_no_function_has_many_arguments():
-    """Twelve, kernels and commands included; `simulate` has one more: all that users may set of a run."""
+    """Twelve, kernels and commands included; `simulate` has two more: all that users may set of a run."""
     found = [
         f"{path}: {node.name}"
         for path, node in functions()

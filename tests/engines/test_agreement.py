@@ -1,12 +1,13 @@
 """Every engine agrees with our own solution within its order: first of all the translation is right."""
 
 import importlib
+import re
 
 import numpy as np
 import pytest
 
 from engines.machines import LOOPS, OPEN, double_pendulum, four_bar, spatial_four_bar, top
-from sarrus import MechanismError, Sine, UnknownNameError, simulate, simulate_with
+from sarrus import MechanismError, Sine, UnknownNameError, problems, simulate, simulate_with
 from sarrus.engines import ENGINES
 
 DURATION = 0.8
@@ -14,6 +15,8 @@ DURATION = 0.8
 STEPS = {1: (400, 800), 2: (100, 200), 3: (100, 200), 4: (100, 200)}
 # [rad/s] of the fastest link: errors are (rate h)^order
 RATE = 20.0
+# Newton loses energy with every iteration on positions: first order, with a larger factor
+FACTOR = {"newton": 5.0}
 
 # SymPy derives formulas for seconds
 ROWS = [pytest.param(e, marks=pytest.mark.slow) if e == "sympy" else e for e in ENGINES]
@@ -44,7 +47,7 @@ def check_order(row, make, order):
     (few, many), floor = STEPS[order], row.floor
     coarse, _ = error(row.id, mechanism, few)
     fine, result = error(row.id, mechanism, many)
-    assert fine < max((RATE * DURATION / many) ** order, floor)
+    assert fine < max(FACTOR.get(row.id, 1.0) * (RATE * DURATION / many) ** order, floor)
     # half the step: at least half of the order's gain, unless rounding, softness or a tolerance is reached
     assert fine < 2.0 ** (-0.5 * order) * coarse + floor
     return result
@@ -107,7 +110,8 @@ def test_springs_torsions_and_forces(engine):
     few, many = STEPS[row.order]
     coarse, _ = error(engine, m, few)
     fine, result = error(engine, m, many)
-    assert fine < max((RATE * DURATION / many) ** row.order, row.floor)
+    factor = FACTOR.get(engine, 1.0)
+    assert fine < max(factor * (RATE * DURATION / many) ** row.order, row.floor)
     assert fine < 0.8 * coarse + row.floor
     # the work that dampers and forces do is followed between outputs by cubics
     assert result.energy_drift < (0.05 if row.order > 1 else 1.0)
@@ -202,3 +206,16 @@ def test_a_run_that_breaks_down_is_cut_and_told():
     assert result.status == "diverged"
     assert "MuJoCo" in result.message
     assert np.isfinite(result.position("end")).all()
+
+
+def test_a_stopped_run_keeps_its_outputs_and_tells_when():
+    """CasADi stops at the first flat position of the double four-bar; rows before it are as they are."""
+    needs("casadi")
+    mechanism = problems.get("double-four-bar").mechanism()
+    result = simulate_with("casadi", mechanism, 2.0, step=0.05, tolerance=1e-6)
+    assert result.status == "not-converged"
+    # it stops just before it, and the last output is the one before that
+    assert 0.70 < float(re.search(r"At t = ([0-9.]+)", result.message)[1]) < 0.7144
+    assert result.times[-1] == pytest.approx(0.7)
+    exact = simulate(mechanism, 0.7, outputs=result.times, tolerance=1e-12)
+    assert np.abs(result.position("B0") - exact.position("B0")).max() < 1e-3

@@ -34,7 +34,23 @@ def test_a_process_that_dies_is_told_with_its_signal():
 def test_a_process_that_hangs_is_ended(monkeypatch):
     monkeypatch.setattr("sarrus.bench.engine_suite.FIRST_RUN", 0.0)
     with Scripted("import time; time.sleep(3600)") as process:
-        assert "hangs: no answer within" in process.ask({}, 0.2)["crashed"]
+        assert "hangs: no answer within" in process.ask({}, 0.01)["crashed"]
+
+
+@pytest.mark.slow
+def test_a_run_that_takes_too_much_cpu_time_is_too_slow(monkeypatch):
+    """The limit is CPU time: a busy machine does not make a run slow, and slow is not crashed."""
+    monkeypatch.setattr("sarrus.bench.engine_suite.FIRST_RUN", 0.0)
+    script = (
+        "import json\n"
+        "from sarrus.bench.engine_process import limit_cpu_time\n"
+        "limit_cpu_time(json.loads(input())['cpu_limit'])\n"
+        "while True: pass\n"
+    )
+    with Scripted(script) as process:
+        # by the clock on the wall it has twenty times as long
+        answer = process.ask({}, 6.0)
+    assert answer == {"too-slow": "took more than 6 s of CPU time and was ended"}
 
 
 def record(engine, seconds, kept, changed=None, **more):
@@ -71,6 +87,34 @@ def test_the_fastest_is_not_the_dependable_one():
     assert found[2].why == "misses energy drift"
     page = make_engine_report([lucky, sound, other, wrong])
     assert "1/8" in page
+
+
+def test_limits_of_the_source_are_a_column_of_their_own():
+    """A setting that misses only a limit of ours counts by the source's, and our own time includes outputs."""
+    quick, sound, ours = (record(e, t, True, changed(*[True] * 4)) for e, t in
+                          (("a", 1.0), ("a", 3.0), ("sarrus", 1.0)))  # fmt: skip
+    missed = {
+        "what": "recomputed",
+        "value": 2.0,
+        "limit": 1.0,
+        "unit": "J",
+        "passed": False,
+        "ours": True,
+    }
+    quick["judgement"]["checks"].append(missed)
+    found = {s.engine: s for s in standings([quick, sound, ours])}
+    assert found["a"].fastest is sound
+    assert found["a"].by_source is quick
+    assert found["sarrus"].rank == (2.0, 2.0)
+
+
+def test_what_was_left_out_is_not_why_others_fail():
+    left = [
+        record("a", 0.0, False) | {"status": "skipped", "message": "left out: would"}
+        for _ in range(3)
+    ]
+    (found,) = standings([record("a", 1.0, False), *left])
+    assert found.why == "misses energy drift"
 
 
 def test_readings_of_precision_are_classes_of_their_own():

@@ -55,11 +55,13 @@ TREE = """
 """
 
 
-def places(model, step, duration):
+def places(model, step, duration, key=None):
     """Centres of mass by MuJoCo's Runge-Kutta of order 4."""
     model.opt.timestep = step
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)
+    if key is not None:
+        mujoco.mj_resetDataKeyframe(model, data, key)
     for _ in range(round(duration / step)):
         mujoco.mj_step(model, data)
     mujoco.mj_kinematics(model, data)
@@ -393,3 +395,86 @@ def test_bridged_bars_are_changed_so_that_they_move(tmp_path):
     found = read(three_bars(tmp_path, 1e-7))
     assert any("so that it moves" in line for line in found.report.closing)
     assert sarrus.inspect(found.mechanism).mobility_motion == 1
+
+
+@pytest.mark.parametrize(
+    ("joints", "kinds"),
+    [
+        # two sliders are one joint; three have no equal, and stay
+        ("<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 1'/>", ["rectangular"]),
+        (
+            "<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 0'/>"
+            "<joint type='slide' axis='0 1 1'/>",
+            ["prismatic"] * 3,
+        ),
+    ],
+)
+def test_sliders_in_one_body_and_velocities_of_a_keyframe(tmp_path, joints, kinds):
+    """They move as in MuJoCo, from the place and with the velocities of a keyframe, and back from a file."""
+    count = len(joints.split("/>")) - 1
+    inner = block("b", "<joint name='ball' type='ball'/>", "0.3 0.1 0")
+    slid = " ".join(("0.1", "0.2", "-0.1")[:count])
+    path = mjcf(
+        tmp_path,
+        block("a", joints, inside=inner),
+        f"<keyframe><key name='go' qpos='{slid} 0.8 0.6 0 0' qvel='{slid} 1 2 -1'/></keyframe>",
+    )
+    found = read(path, keyframe="go")
+    assert sorted(j.kind.value for j in found.mechanism.joints) == sorted([*kinds, "spherical"])
+    assert "closed" in found.report.closing[0]
+    result = sarrus.simulate(found.mechanism, 0.3, 0.3, tolerance=1e-11)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    errors = []
+    for step in (4e-3, 2e-3):
+        theirs = places(model, step, 0.3, key=0)
+        errors.append(max(np.abs(result.position(b)[-1] - p).max() for b, p in theirs.items()))
+    # fourth order: MuJoCo's error falls by 16, until ours is met
+    assert errors[0] < 1e-6
+    assert errors[1] < errors[0] / 8.0 + 1e-10
+    out = tmp_path / "out.xml"
+    sarrus.formats.write_mjcf(found.mechanism, out)
+    again = sarrus.simulate(read(out, keyframe="start").mechanism, 0.3, 0.3, tolerance=1e-11)
+    assert np.abs(again.position("b")[-1] - result.position("b")[-1]).max() < 1e-9
+
+
+def spherical_four_bar(folder, digits):
+    """Four hinges whose axes meet in a point but for the digits, the last one two connects."""
+    axes = np.array([[0.0, 0.0, 1.0], [0.6, 0.1, 0.8], [0.5, 0.9, 0.6], [-0.4, 0.7, 0.9]])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+
+    def row(values):
+        return " ".join(f"{x:.{digits}g}" for x in values)
+
+    inside, base = "", axes[2]
+    for number in (2, 1, 0):
+        at = axes[number] - (axes[number - 1] if number else 0.0)
+        sites = "" if number < 2 else "".join(
+            f"<site name='{name}' pos='{row(far * axes[3] - 0.3 * base)}'/>"
+            for name, far in (("p", 0.3), ("q", 0.4))
+        )  # fmt: skip
+        inside = (
+            f"<body name='{'abc'[number]}' pos='{row(0.3 * at)}'><joint axis='{row(axes[number])}'/>"
+            "<inertial pos='0.05 0.02 0' mass='1' diaginertia='0.01 0.02 0.02'/>"
+            f"{sites}{inside}</body>"
+        )
+    ground = "".join(
+        f"<site name='{name}' pos='{row(far * axes[3])}'/>"
+        for name, far in (("P", 0.3), ("Q", 0.4))
+    )
+    rest = (
+        "<equality><connect name='c1' site1='p' site2='P'/>"
+        "<connect name='c2' site1='q' site2='Q'/></equality>"
+    )
+    return mjcf(folder, ground + inside, rest)
+
+
+@pytest.mark.parametrize("digits", [6, 7, 9])
+def test_printed_digits_are_closed_near_by(tmp_path, digits):
+    """A loop that nearly moves is closed without moving far: bodies move by some times the gap."""
+    path = spherical_four_bar(tmp_path, digits)
+    authored, found = read(path, close=False), read(path)
+    gap = 10.0**-digits
+    for body, other in zip(found.mechanism.bodies, authored.mechanism.bodies, strict=True):
+        # the arms of bodies are 0.3 m, their angles a few tenths of a radian
+        assert np.abs(body.center - other.center).max() < 30.0 * gap
+    assert sarrus.inspect(found.mechanism).mobility.motion == 1

@@ -81,7 +81,8 @@ def test_every_attribute_of_a_mechanism_is_compared():
     from everything import LISTS
 
     known = {*LISTS, "name", "gravity", "ground", "assemble", "exact", "defaults", "told"}
-    known |= {"user_forces"}
+    # events in tests/events
+    known |= {"user_forces", "events"}
     # how it was written, not what it is
     calls = {"at_once", "added", "part_arrays", "_known", "_counts", "_former"}
     assert set(vars(Mechanism())) == known | calls

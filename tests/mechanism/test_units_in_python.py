@@ -91,3 +91,55 @@ def test_misspelt_arguments_are_found():
         sarrus.simulate(m, 1, tol=1e-8)
     with pytest.raises(ValueError, match="did you mean 'output_step'"):
         sarrus.simulate(m, 1, output_stp=0.1)
+
+
+def driven(motion, kind="revolute"):
+    """The motion of a drive as the mechanism keeps it."""
+    m = sarrus.Mechanism()
+    m.body("part", 1, (0, -1), 0.1)
+    axis = {} if kind == "revolute" else {"axis": (1, 0)}
+    getattr(m, kind)("A", m.ground, "part", at=(0, 0), **axis)
+    return m.drive("motor", "A", motion).motion
+
+
+def test_motions_take_units():
+    """As in files: the joint says whether an angle or a length is meant, powers of time count."""
+    assert driven(sarrus.Polynomial([0, "60 rpm"])).coefficients[1] == pytest.approx(2 * np.pi)
+    third = driven(sarrus.Polynomial([0, 0, 0, "2 mm/s^3"]), "prismatic").coefficients[3]
+    assert third == pytest.approx(0.002)
+    sine = driven(sarrus.Sine("30 deg", "2 Hz", phase="90 deg", offset="-30 deg"))
+    assert (sine.amplitude, sine.phase) == pytest.approx((np.pi / 6, np.pi / 2))
+    step = driven(sarrus.SmoothStep(0, "5 cm", "10 ms", "1 min"), "prismatic")
+    assert (step.last, step.begin, step.end) == pytest.approx((0.05, 0.01, 60.0))
+    table = driven(sarrus.Table((0, "10 ms", 0.02, 0.03), (0, "1 deg", 0, 0)))
+    assert (table.times[1], table.values[1]) == pytest.approx((0.01, np.pi / 180))
+    with pytest.raises(
+        sarrus.MechanismError, match=r"drive 'motor', coefficient 1.*angular velocity"
+    ):
+        driven(sarrus.Polynomial([0, "60 mm/s"]))
+
+
+MISSPELT = [
+    (lambda m: m.rod("r", (0, 0), (1, 0), mas=1), "rod() has no argument 'mas'", "mass"),
+    (lambda m: m.four_bar(ground=1, crank=1, coupler=1, roker=1), "'roker'", "rocker"),
+    (lambda m: m.revolute("A", m.ground, "r", att=(0, 0)), "'att'", "at"),
+    (lambda m: sarrus.Mechanism("a", gravty=(0, 0)), "Mechanism() has no argument", "gravity"),
+    (lambda m: sarrus.design(m, sped=1), "'sped'", "speed"),
+    (lambda m: sarrus.assemble(m, lenghts={}), "'lenghts'", "lengths"),
+    (lambda m: sarrus.simulate_many([m], 1, tol=1), "'tol'", "tolerance"),
+]
+
+
+@pytest.mark.parametrize(("call", "words", "meant"), MISSPELT)
+def test_misspelt_keywords_get_a_suggestion(call, words, meant):
+    """Still a TypeError, as Python raises, with the arguments there are and the one that is nearest."""
+    with pytest.raises(TypeError) as raised:
+        call(sarrus.Mechanism())
+    assert words in str(raised.value)
+    assert f"did you mean '{meant}'" in str(raised.value)
+
+
+def test_other_type_errors_are_left_alone():
+    """A missing argument is Python's own error; one from inside a call is not explained away."""
+    with pytest.raises(TypeError, match="missing 2 required"):
+        sarrus.Mechanism().rod("r", (0, 0))

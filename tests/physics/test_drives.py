@@ -203,5 +203,5 @@ def test_drive_of_a_rod_s_length_is_refused():
     m = scissor()
     m.distance("along", m.ground, "right", start=(0, 0), end=(0.4, 0.3))
     m.drive("stretch", "along", Sine(0.1, 1.0, offset=0.5))
-    with pytest.raises(MechanismError, match="forbid the start rates of the drives"):
+    with pytest.raises(MechanismError, match="do not allow the start rates of the drives"):
         simulate(m, 1.0)

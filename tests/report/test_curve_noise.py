@@ -33,3 +33,17 @@ def test_rounding_is_drawn_as_zero(size):
     # the rods do fall
     assert np.abs(columns["A.angle [rad]"]).max() > 0.1
     assert np.abs(columns["left.x [m]"]).max() > 0.1 * size
+
+
+def test_the_spike_of_a_blocked_run_is_not_drawn():
+    """Towards a dead centre torques grow without bound: the largest drawn is a few times the usual, and a note."""
+    m = sarrus.Mechanism("blocked", gravity=(0, -9.81))
+    m.four_bar(ground=0.3, crank=0.35, coupler=0.2, rocker=0.25, angle=1.0)
+    m.drive("motor", "A", sarrus.Polynomial([0, 1.0]))
+    result = sarrus.simulate(m, 3.0, output_step=0.005)
+    assert result.status == "blocked"
+    curves = read_curves(result)
+    drawn = curves.columns["motor.drive torque [N m]"]
+    usual = np.quantile(np.abs(result.drive_force("motor")), 0.9)
+    assert np.nanmax(np.abs(drawn)) <= 4 * usual < np.abs(result.drive_force("motor")).max()
+    assert any("blocked" in note and "motor.drive torque" in note for note in curves.notes)

@@ -201,3 +201,24 @@ def test_studies_reject_what_nothing_has(engine, tmp_path):
             make_record(None, entry, True, tmp_path)
     made = make_record(None, {"maximum": "moter torque"}, True, tmp_path)
     assert "is not a quantity" in find_wrong_name(made, engine.mechanism)
+
+
+def test_misspelt_quantities_get_the_nearest_one(engine):
+    """Joined as they were typed, by a dot or a blank; names may come as a list."""
+    for wrong, meant in (("motor torqe", "motor torque"), ("rod.angl", "rod.angle")):
+        with pytest.raises(sarrus.UnknownNameError, match=f"did you mean '{meant}'"):
+            engine.quantity(wrong)
+    assert len(engine.plot(["motor torque", "A.x"]).axes) == len(
+        engine.plot("motor torque", "A.x").axes
+    )
+
+
+def test_reactions_are_shown_in_lines(engine):
+    """Neither prints its arrays: a line for each joint and drive, and a short form."""
+    lines = str(engine.reactions).splitlines()
+    assert [line.partition(" on ")[0] for line in lines] == [
+        *engine.joint_equations.joints,
+        "motor",
+    ]
+    assert len(repr(engine.reactions)) < 200
+    assert repr(engine.reaction("A")) == f"<Reaction of {engine.reaction('A')}>"

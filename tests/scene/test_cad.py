@@ -115,3 +115,24 @@ def test_drawings_of_spatial_mechanisms_and_other_endings_are_named(result, tmp_
     space = sarrus.simulate(sarrus.problems.get("rectangular-bricard").mechanism(), 0.1)
     with pytest.raises(ValueError, match="in space"):
         space.save_drawing(tmp_path / "linkage.svg")
+
+
+def test_binary_gltf_holds_the_same(tmp_path):
+    """Header, document and numbers of .glb are those of .gltf; another ending is rejected."""
+    import base64
+
+    result = sarrus.simulate(sarrus.problems.get("double-four-bar").mechanism(), 0.5)
+    text = json.loads(result.save_gltf(tmp_path / "motion.gltf").read_text(encoding="utf-8"))
+    content = result.save_gltf(tmp_path / "motion.glb").read_bytes()
+    assert content[:4] == b"glTF"
+    assert np.frombuffer(content[4:12], "<u4").tolist() == [2, len(content)]
+    size = int(np.frombuffer(content[12:16], "<u4")[0])
+    assert (size % 4, content[16:20]) == (0, b"JSON")
+    document = json.loads(content[20 : 20 + size])
+    numbers = base64.b64decode(text["buffers"][0].pop("uri").partition(",")[2])
+    assert document == text
+    rest = content[20 + size :]
+    assert rest[4:8] == b"BIN\0"
+    assert rest[8 : 8 + len(numbers)] == numbers
+    with pytest.raises(ValueError, match="neither"):
+        result.save_gltf(tmp_path / "motion.obj")

@@ -188,7 +188,7 @@ def test_a_start_that_chooses_no_motion(velocities, angle):
     assert len(result.times) == 1
     for words in (
         "singular position",
-        "2 first-order freedoms",
+        "2 first-order degrees of freedom",
         "2 branches meet",
         "velocities",
         "nearest is",

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ellipk
 
 from builders import n_four_bar
-from crossing_families import FAMILIES, members
+from crossing_families import FAMILIES, members, random_swing
 from sarrus import Mechanism, Polynomial, Sine, simulate
 from sarrus.problems.references.n_four_bar import flat_times
 
@@ -73,6 +73,55 @@ def test_redundant_swings(amplitude):
     result = simulate(m, 5.0, 0.1)
     check(result, flat_times_of_swing(amplitude, 5.0, rate), 1e-10 + 1e-10 / amplitude)
     assert result.verdict.redundant[1] > 0
+
+
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)])
+def test_random_small_swings(seeds):
+    """Swings from 3e-4 to 1e-2 rad: all crossings at three tolerances, in chains and with redundant cranks."""
+    for seed in seeds:
+        rng = np.random.default_rng([29, seed])
+        amplitude = 10.0 ** rng.uniform(-3.5, -2.0)
+        m, rate, rise = random_swing(rng, amplitude)
+        duration = 5.0 * np.pi / rate
+        true = flat_times_of_swing(amplitude, duration, rate)
+        for tolerance in (1e-7, 1e-10, 1e-12):
+            result = simulate(m, duration, duration, tolerance=tolerance)
+            # the tolerance, and what rounding leaves next to crossings, over the speed
+            allowed = (10.0 * tolerance + 1e-9) / (amplitude * rate)
+            check(result, true, allowed, rise)
+
+
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 30), marks=pytest.mark.slow)])
+def test_random_small_driven_swings(seeds):
+    """The same driven by sines about a configuration that is not flat: crossings at uneven times."""
+    for seed in seeds:
+        rng = np.random.default_rng([30, seed])
+        amplitude, frequency = 10.0 ** rng.uniform(-3.0, -1.0), 10.0 ** rng.uniform(-1, 1)
+        middle, phase = rng.uniform(-0.9, 0.9) * amplitude, rng.uniform(0, 2 * np.pi)
+        start = amplitude * np.sin(phase)
+        motion = Sine(amplitude=amplitude, frequency=frequency, phase=phase, offset=-start)
+        m, _, rise = random_swing(rng, middle + start, motion)
+        turns = np.arange(-1, 4) * 2.0 * np.pi - phase
+        x = np.arcsin(-middle / amplitude)
+        true = np.sort(np.append(x + turns, np.pi - x + turns)) / (2.0 * np.pi * frequency)
+        duration = 2.3 / frequency
+        result = simulate(m, duration, duration)
+        slowest = amplitude * np.cos(x) * 2.0 * np.pi * frequency
+        check(result, true[(true > 0) & (true < duration)], 1e-8 / slowest, rise)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_radau_has_all_crossings_or_says_where_it_stops(seed):
+    """Very small swings by a method that no series certifies: what it gives is right up to where it ends."""
+    rng = np.random.default_rng([31, seed])
+    amplitude = 10.0 ** rng.uniform(-3.4, -2.8)
+    m, rate, _ = random_swing(rng, amplitude)
+    duration = 5.0 * np.pi / rate
+    result = simulate(m, duration, duration / 50, method="radau", tolerance=1e-8)
+    true = flat_times_of_swing(amplitude, duration, rate)
+    found = np.array([c.time for c in result.crossings])
+    assert len(found) == len(true) or result.status == "not-converged"
+    assert np.abs(found - true[: len(found)]).max(initial=0.0) * rate < 1e-2
 
 
 @pytest.mark.parametrize("speed", [1e-6, 1e-4, 1.0, 1e3])

@@ -306,6 +306,15 @@ def test_windows_branch_like_powers_of_two():
     assert "at least 10 branches" in str(few)
 
 
+@pytest.mark.parametrize("windows", [3, 10])
+def test_equal_windows_have_one_branch_for_each_crank(windows):
+    """All together, or the first k cranks at rest: the links about their joints move freely to first order."""
+    b = sarrus.branches(n_four_bar(windows, speed=0.0, lean=np.pi / 2))
+    assert b.decided
+    assert {x.dimension for x in b} == {1}
+    assert sorted(x.instantaneous for x in b) == [1, *range(1, windows + 1)]
+
+
 def test_ten_independent_loops():
     """Loops that share no body are combined without a search: 2^10 branches, each with ten freedoms."""
     b = sarrus.branches(apart(*[kite()] * 10))
@@ -331,7 +340,7 @@ def test_drives_held_at_a_type_two_singularity():
     assert (held.classification, held.freedoms, held.gap) == ("infinitesimally mobile", 1, 2)
     assert held.self_stress.count == 1
     text = str(sarrus.inspect(m))
-    assert "the drives held leave 1 first-order freedom" in text
+    assert "the drives held leave 1 first-order degree of freedom" in text
     assert "nothing is left free." not in text
 
 
@@ -409,9 +418,11 @@ def test_paths_stay_on_their_branch(name):
 
 @pytest.mark.parametrize("points", [(), ("N2",), ("N2", "N3")])
 def test_the_figure_has_a_panel_for_each_point(points):
-    """With a path for each branch and the configuration itself."""
+    """With a path for each branch and the configuration itself; two points get a panel of both together."""
     figure = sarrus.branches(kite()).plot(*points)
-    assert [a.get_title() for a in figure.axes] == list(points or ("N2", "N3"))
+    expected = list(points or ("N2", "N3"))
+    both = [" and ".join(expected)] if len(expected) == 2 else []
+    assert [a.get_title() for a in figure.axes] == expected + both
     assert all(len(a.lines) == 3 for a in figure.axes)
     with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
         sarrus.branches(kite()).plot("nowhere")

@@ -125,8 +125,8 @@ def test_random_drawings_load_or_say_why(seed):
     """Whatever is clicked in whatever order: data that load, or a sentence; undo is the data before."""
     rng = np.random.default_rng(seed)
     data, places, done = EMPTY, [[0.0, 0.0], [1.0, 0.0]], 0
-    for _ in range(60):
-        a, b = (places[rng.integers(len(places))] for _ in range(2))
+    for _ in range(90):
+        a, b, c = (places[rng.integers(len(places))] for _ in range(3))
         places.append([float(x) for x in np.round(rng.normal(size=2), 2)])
         joints = list(data.get("joints") or {"": 0})
         block = str(rng.choice(["bodies", "joints", "springs", "points"]))
@@ -136,10 +136,11 @@ def test_random_drawings_load_or_say_why(seed):
             "from": a,
             "to": b,
             "at": a,
+            "corners": [a, b, c],
             "name": str(rng.choice(names)),
             "block": block,
         }
-        if change["do"] == "drive":
+        if change["do"] in ("drive", "slide"):
             change["name"] = str(rng.choice(joints))
         if change["do"] == "rename":
             change["to"] = f"thing {rng.integers(10**6)}"

@@ -7,6 +7,7 @@ import sarrus
 from sarrus.mechanism import check_mechanism
 from sarrus.mechanism.files import from_data, get_value, set_value, to_data
 from sarrus.mechanism.files.paths import join_path, split_path
+from sarrus.studies.side_lengths import find_sides
 from sarrus.studies.study import ChangeKind
 from sarrus.workbench.parameters import (
     drive_starts,
@@ -64,7 +65,8 @@ def numbers(value, parts=()):
 
 
 def is_left_out(data, parts):
-    """Directions, places on rods, ends of rods (they have a length), times of tables, settings, starts of drives.
+    """Directions, places on rods, ends of rods (they have a length), times of tables, settings, starts of drives;
+    joints and points of other planar links, which have sides.
 
     Of a matrix of inertia one half is the other.
     """
@@ -75,7 +77,20 @@ def is_left_out(data, parts):
         return True
     if key == "inertia" and len(parts) == 5 and parts[3] > parts[4]:
         return True
+    if block in ("joints", "points") and key == "at" and is_corner(data, block, parts[1]):
+        return True
     return key in ("at", "start", "end") and bool(rods_at(data, block, parts[1], key))
+
+
+def is_corner(data, block, name):
+    """Whether a joint or point lies on planar links that are no rods, with two places or more each."""
+    if len(data["gravity"]) != 2 or rods_at(data, block, name, "at"):
+        return False
+    entry = data[block][name]
+    bodies = [entry["body"]] if block == "points" else next(iter(entry.values()))
+    return all(
+        body == "ground" or any(name in pair for pair in find_sides(data, body)) for body in bodies
+    )
 
 
 def rods_at(data, block, name, key):
@@ -100,7 +115,7 @@ def test_every_number_of_a_file_has_a_slider(name):
     assert wanted | rods <= found
     beyond = found - wanted - rods
     ground_pins = [path for path in beyond if path.startswith("joints.") and path[-1].isdigit()]
-    assert all(path.endswith(".along") for path in beyond - set(ground_pins))
+    assert all(path.endswith(".along") or ".sides." in path for path in beyond - set(ground_pins))
     for block, key in (
         ("points", "at"),
         ("springs", "start"),
@@ -123,12 +138,17 @@ def test_sliders_hold_their_value_and_change_it(name):
         assert p.low <= p.value <= p.high
         assert p.low < p.high
         assert p.unit
+        assert p.label
+        assert "." not in p.label
         new = 0.75 * p.value + 0.25 * p.high
         changed = with_values(data, {p.path: new})
         from_data(changed, check=False)
         if p.path.endswith(".length"):
             start, end = changed["bodies"][p.path.split(".")[1]]["rod"]
             assert np.linalg.norm(np.subtract(end, start)) == pytest.approx(new, rel=1e-14)
+        elif ".sides." in p.path:
+            _, body, _, *pair = p.path.split(".")
+            assert find_sides(changed, body)[tuple(pair)] == pytest.approx(new, rel=1e-14)
         elif not p.path.endswith(".along"):
             assert get_value(changed, p.path) == new
     assert data == to_data(sarrus.problems.get(name).mechanism())

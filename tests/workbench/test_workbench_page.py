@@ -1,88 +1,15 @@
 """The workbench in a real browser: a slider drag, a hand, a drawing; at both widths and in both themes."""
 
-import threading
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
 import sarrus
-from browser import PATIENCE, open_browser, pinch, touch
+from browser import pinch, touch
 from sarrus.mechanism.files import from_data, to_data
 from sarrus.workbench.edit import EMPTY
-from sarrus.workbench.saving import OpenedFile
-from sarrus.workbench.server import Workbench
+from workbench_pages import opened
 
 pytestmark = pytest.mark.slow
-
-# the place of a point of the plane on the screen
-PLACE = """([x, y]) => {
-  const p = sarrusBench.player, r = p.canvas.getBoundingClientRect(), q = p.place([x, y, 0]);
-  return [q[0] + r.left, q[1] + r.top];
-}"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all tests of this file."""
-    with open_browser() as found:
-        yield found
-
-
-class Page:
-    """A page of a workbench; errors and requests are kept."""
-
-    def __init__(self, browser, bench, width, theme, fingers):
-        self.errors, self.requests = [], []
-        page = browser.new_page(
-            viewport={"width": width, "height": 900}, color_scheme=theme, has_touch=fingers
-        )
-        page.on("console", lambda m: self.errors.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.set_default_timeout(PATIENCE)
-        page.goto(bench.guard.make_address())
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
-        self.page = page
-
-    def place(self, x, y):
-        """Where a place of the plane is on the screen."""
-        return self.page.evaluate(PLACE, [x, y])
-
-    def document(self):
-        """Data and values as they are now."""
-        return self.page.evaluate("sarrusBench.doc()")
-
-    def until(self, script):
-        """Wait for something to be true in the page."""
-        self.page.wait_for_function(f"() => {script}")
-
-    def drag(self, start, end):
-        """Press at one place of the plane and let go at another."""
-        self.page.mouse.move(*self.place(*start))
-        self.page.mouse.down()
-        for share in (0.5, 1.0):
-            self.page.mouse.move(*self.place(*(np.add(start, np.subtract(end, start) * share))))
-        self.page.mouse.up()
-
-
-@contextmanager
-def opened(browser, data, width=1400, theme="light", fingers=False, problem=None):
-    """A page of a workbench that serves these data."""
-    bench = Workbench(data, OpenedFile(None), 2.0, port=0, problem=problem)
-    thread = threading.Thread(target=bench.serve)
-    thread.start()
-    try:
-        page = Page(browser, bench, width, theme, fingers)
-        yield page
-        page.page.close()
-        own = f"http://127.0.0.1:{bench.port}/"
-        assert page.errors == []
-        assert [r for r in page.requests if not r.startswith((own, "blob:", "data:"))] == []
-    finally:
-        bench.stop()
-        thread.join()
-        bench.close()
 
 
 def four_bar():
@@ -109,7 +36,7 @@ def test_dragging_a_slider_solves_again(browser):
         (value,) = seen.document()["values"].values()
         assert 1.0 < value < 1.3
         assert page.inner_text("#status") == "done"
-        assert "Mobility 1" in page.inner_text("#messages")
+        assert "1 degree of freedom" in page.inner_text("#messages")
         # the curves are those of the longer bar: its end is as far from A as it is long
         length = page.evaluate(
             "(() => { const v = sarrusBench.player.values;"
@@ -132,10 +59,12 @@ def test_a_typed_error_is_told_and_mended(browser):
         page.wait_for_selector("#messages .error")
         assert "mass" in page.inner_text("#messages .error")
         assert page.inner_text("#status") == "cannot run"
+        assert page.inner_text("#outdated").startswith("Outdated")
         field.fill("2")
         field.press("Enter")
         seen.until("document.getElementById('status').textContent === 'done'")
         assert page.locator("#messages .error").count() == 0
+        assert page.locator("#outdated").is_hidden()
 
 
 def test_a_pin_follows_the_hand_and_runs_from_there(browser):
@@ -186,7 +115,9 @@ def test_drawing_a_four_bar(browser):
         page.keyboard.press("o")
         page.mouse.click(*seen.place(0.5, -0.3))
         bodies(3, 4)
-        seen.until("document.getElementById('messages').textContent.includes('Mobility 1')")
+        seen.until(
+            "document.getElementById('messages').textContent.includes('1 degree of freedom')"
+        )
         m = from_data(seen.document()["data"])
         assert [len(j.bodies) for j in m.joints] == [2, 2, 2, 2]
         assert sarrus.simulate(m, 1.0).success

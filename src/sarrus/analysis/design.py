@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
+from ..kinematics.configuration import read_turns
 from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
-from ..names import pick
+from ..names import pick, suggests, unknown
 from ..notebook_display import Sentences
+from ..scene import notebook_view
 from .driven import POSITIONS, cycle_times, find_period, kinematics
 from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
 
@@ -184,7 +186,7 @@ class Design(Sentences):
             if planar:
                 total[:, 2] += float(body.inertia) * alpha
             else:
-                R = self.result.orientation(body.name)
+                R = self._turn(body.name)
                 inertia = R @ body.inertia @ np.swapaxes(R, 1, 2)
                 spin = np.einsum("tij,tj->ti", inertia, w)
                 total += np.einsum("tij,tj->ti", inertia, alpha) + np.cross(w, spin)
@@ -322,13 +324,15 @@ class Design(Sentences):
         result = self.result
         known = {b.name: b for b in result.mechanism.bodies}
         arm = np.asarray(at, float) - pick(known, body, "body").center
-        turn = result.orientation(body)
-        if result.model.dimension == 2:
-            c, s = np.cos(turn), np.sin(turn)
-            arms = np.column_stack([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]])
-        else:
-            arms = turn @ arm
-        return np.asarray(result.position(body) + arms)
+        d = result.model.dimension
+        return np.asarray(result.position(body) + self._turn(body)[:, :d, :d] @ arm)
+
+    def _turn(self, body: str) -> Floats:
+        """Rotation matrices of a body since the start, (n, 3, 3).
+
+        A thin rod in space has no spin about itself, which would move none of its points.
+        """
+        return read_turns(self.result.model.body_rows.only(body), self.result.coordinates)[:, 0]
 
     def instant_centre(self, first: str, second: str = Mechanism.GROUND) -> Floats:
         """Instant centre of the motion of one body relative to another [m], shape (n, 2); in the plane.
@@ -382,6 +386,39 @@ class Design(Sentences):
         for axis, values in zip("z" if len(moment) == 1 else "xyz", moment, strict=True):
             out[f"shaking moment {axis} [N m]"] = values
         return out
+
+    def plot(self, *names: str, over: str = "input", degrees: bool = True, ax: Any = None) -> Any:
+        """A matplotlib figure of columns over another one, the coordinate of the drive if left out.
+
+        Parameters
+        ----------
+        names
+            Columns without unit ("drive torque", "D.mechanical advantage"), or their last words, which take all
+            that end with them ("transmission angle"); the torque of the drive, transmission angles and mechanical
+            advantages if left out.
+        over
+            The column of the horizontal axis: "input", "t", "speed", ...
+        degrees
+            Whether angles are drawn in degrees.
+        ax
+            Axes of matplotlib to draw into, instead of a figure; they are returned.
+        """
+        columns = {_bare(name): name for name in self.columns()}
+        values = self.columns()
+        panels: dict[str, dict[str, Floats]] = {}
+        for name in names or _DRAWN:
+            mine = [c for c in columns if c == name or c.endswith(f".{name}")]
+            if not mine and names:
+                raise unknown(f"'{name}' is not a column of the design", name, columns)
+            for c in mine:
+                label, drawn = _shown(columns[c], values[columns[c]], degrees)
+                owner, _, word = label.rpartition(".")
+                panels.setdefault(word, {})[owner] = drawn
+        label, x = _shown(*_item(columns, values, over), degrees)
+        side = notebook_view.ResultCurves(self.result.name, label, x, panels)
+        if ax is not None:
+            return notebook_view.draw_into(ax, [side])
+        return notebook_view.make_figure(self.result.scene, [side])
 
     def numbers(self) -> dict[str, float]:
         """The numbers of the summary by name with unit, also for studies."""
@@ -446,7 +483,8 @@ class Design(Sentences):
             return f", base '{loop.bodies[0]}'"
         if loop.input_limits is None:
             return "; its input turns fully"
-        low, high = np.degrees(loop.input_limits)
+        # rounding is no angle
+        low, high = np.round(np.degrees(loop.input_limits), 6)
         return f"; its input is between {low:.4g} and {high:.4g} degrees from the ground line"
 
     def _show(self, limit: Limit, degrees: bool) -> str:
@@ -455,6 +493,7 @@ class Design(Sentences):
         return f"{value} (drive at {given}, t = {limit.time:.6g} s)"
 
 
+@suggests
 def design(
     mechanism: Mechanism,
     times: ArrayLike | None = None,
@@ -520,6 +559,24 @@ def unit_of_number(name: str) -> str:
         "peak shaking moment": "N m",
         "least transmission angle": "rad",
     }.get(word, "")
+
+
+# what is drawn if nothing is named
+_DRAWN = ("drive torque", "drive force", "transmission angle", "mechanical advantage")
+
+
+def _item(columns: dict[str, str], values: dict[str, Floats], name: str) -> tuple[str, Floats]:
+    """A column by its name without unit."""
+    found = pick(columns, name, "column")
+    return found, values[found]
+
+
+def _shown(column: str, values: Floats, degrees: bool) -> tuple[str, Floats]:
+    """A column with its unit, in degrees for radians; values that are infinite are left out."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    if not degrees or "[rad" not in column:
+        return column, finite
+    return column.replace("[rad", "[deg"), np.degrees(finite)
 
 
 def _bare(quantity: str) -> str:

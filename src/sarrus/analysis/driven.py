@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError, Polynomial, Sine
+from ..names import suggests
 from ..simulate import simulate
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 POSITIONS = 721
 
 
+@suggests
 def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     """Positions, velocities, accelerations, reactions and drive torques of a driven mechanism.
 

@@ -22,7 +22,7 @@ from ..mechanism import (
     resize_rods,
     without_drives,
 )
-from ..names import describe_known
+from ..names import describe_known, suggests
 from ..notebook_display import Sentences
 from ..thresholds import CLOSED_ASSEMBLY, SAME_ANSWER
 
@@ -120,6 +120,7 @@ class AssemblyError(MechanismError):
         self.loop = loop
 
 
+@suggests
 def assemble(
     mechanism: Mechanism,
     *,
@@ -143,6 +144,7 @@ def assemble(
     return assemble_branches(mechanism, 1, **given)[0]  # type: ignore[arg-type]
 
 
+@suggests
 def assemble_branches(
     mechanism: Mechanism,
     most: int,

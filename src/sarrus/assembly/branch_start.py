@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LEAST, PARTED = 1e-3, 1e-6
 # rows of a path to the configuration that confirmed the branch
 STEPS = 200
+# the least singular value of J there that is not zero on the branch, if the path leads so far: with a smaller one
+# a run cannot hold its tolerance
+FIRM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,14 @@ def _small(branch: Branch) -> Floats:
     path = trace(site.model, site.coordinates, branch, STEPS)
     ahead = path[len(path) // 2 + 1 :] if branch.behind is not None else path[1:]
     far = np.abs(ahead).max(axis=1)
-    return np.asarray(ahead[min(int(np.searchsorted(far, wanted)), len(ahead) - 1)])
+    first = min(int(np.searchsorted(far, wanted)), len(ahead) - 1)
+    joints = Constraints(site.model.form, joints=True)
+    last = len(site.coordinates) - branch.instantaneous - 1
+    for x in ahead[first:]:
+        values = np.linalg.svd(joints.jacobian(site.coordinates + x), compute_uv=False)
+        if last < 0 or values[last] > FIRM:
+            return np.asarray(x)
+    return np.asarray(ahead[-1])
 
 
 def _tangent(form: Form, q: Floats, branch: Branch) -> Floats:

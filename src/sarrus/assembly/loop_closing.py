@@ -34,6 +34,11 @@ from ..verdict.joint_equations import JointEquations
 # x has no part along a motion: relative to x
 SETTLED = 1e-8
 POLISHING = 20
+# of the largest singular value: along directions with less a mechanism nearly moves, and a gap of printed digits
+# would be closed by moving far; they are left alone where gaps can be closed, or almost so, without them
+WEAK = 1e-3
+# a pose so many times farther away must close better by more than that
+FARTHER = 10.0
 # other starts tried where the first does not close
 RESTARTS = 12
 
@@ -106,13 +111,13 @@ class Displacements:
         """The largest gap."""
         return float(np.abs(self.gaps(pose)).max(initial=0.0))
 
-    def close(self, pose: Pose) -> Pose:
-        """Lower the gaps to rounding, or to where they are least."""
+    def close(self, pose: Pose, weak: float = 0.0) -> Pose:
+        """Lower the gaps to rounding, or to where they are least; weak: directions that are left alone."""
 
         def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
             return self.gaps(pose), self.matrix(pose)
 
-        found = lower_gaps(pose.orthonormal(), look, self.moved)
+        found = lower_gaps(pose.orthonormal(), look, self.moved, weak=weak)
         self.iterations += found.steps
         return found.position
 
@@ -128,7 +133,12 @@ class _Search(Displacements):
         for number, pose in enumerate(self._starts(restarts)):
             self.iterations = 0
             near = self._approach(pose) if number == 0 else pose
-            there = self.close(near)
+            there = gentle = self.close(near, WEAK)
+            if self.size(there) > self.closed:
+                there = self.close(there)
+            if self.size(there) > self.closed and number == 0 and self._is_nearer(gentle, there):
+                # what is left of it lies along directions in which it nearly moves
+                return [self._answer(gentle, False, number)]
             if self.size(there) <= self.closed:
                 there = self._settle(there)
                 answer = self._answer(there, True, number)
@@ -145,6 +155,11 @@ class _Search(Displacements):
             return sorted(found, key=lambda a: a.distance)
         assert best is not None
         return [self._answer(self._polish(best.pose), False, best.start)]
+
+    def _is_nearer(self, pose: Pose, other: Pose) -> bool:
+        """Whether a pose is much nearer to the start than another one, and closed almost as well."""
+        x, y = (float(np.linalg.norm(self._x(p))) for p in (pose, other))
+        return FARTHER * x < y and self._square(pose) < FARTHER**2 * self._square(other)
 
     def _starts(self, restarts: int) -> Iterator[Pose]:
         """The given pose, then poses with bodies turned and moved at random, further and further."""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import null_space
 
 from .. import verdict
 from ..arrays import Flags, Floats, plain_sum
 from ..kinematics.configuration import read_spins
 from ..mechanism import Mechanism, MechanismError, without_drives
 from ..mechanism.elements import show
+from ..mechanism.motion import make_pieces
+from ..model.rows import Rows
 from ..thresholds import RANK_TOLERANCE, SAME_VELOCITY, TYPED_VELOCITY
 
 if TYPE_CHECKING:
     from ..model import Model
-    from ..model.rows import Rows
+    from ..verdict.joint_equations import JointEquations
 
 
 # systems up to this many equations are solved densely
@@ -81,12 +84,7 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     else:
         found = _solve_sparse(model, wanted)
     if found.missed is not None:
-        raise MechanismError(
-            "the joints forbid the start rates of the drives "
-            f"({', '.join(repr(d.name) for d in mechanism.drives)}): together they miss them by "
-            f"{found.missed:.3g} of the mechanism's length a second. Drive fewer joints, or give motions "
-            "that fit each other"
-        )
+        raise MechanismError(_contradiction(mechanism))
     if not found.fits:
         raise MechanismError(_forbidden(model, wanted))
     notes = []
@@ -96,6 +94,38 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             "kinetic energy was taken"
         )
     return found.velocity, [*notes, *_unused_spins(model, mechanism, found.velocity)]
+
+
+def _contradiction(mechanism: Mechanism) -> str:
+    """Which start rates drives prescribe that the joints do not allow together, and the nearest that they do."""
+    equations = verdict.joint_equations.make_joint_equations(mechanism)
+    what = "the joints do not allow the start rates of the drives together"
+    rates = {d.name: float(make_pieces(d.motion).rate(0.0)) for d in mechanism.drives}
+    kinds = {j.name: j.kind.row.coordinate for j in mechanism.joints}
+    units = {d.name: "rad/s" if kinds[d.joint] == "angle" else "m/s" for d in mechanism.drives}
+    nearest = _nearest_rates(equations, rates, units)
+    told = [
+        f"'{name}' {rate:.4g} {units[name]}"
+        + (f" (possible: {nearest[name]:.4g})" if name in nearest else "")
+        for name, rate in rates.items()
+    ]
+    return f"{what}: {', '.join(told)}. Drive fewer joints, or give motions that fit each other"
+
+
+def _nearest_rates(
+    equations: JointEquations, rates: dict[str, float], units: dict[str, str]
+) -> dict[str, float]:
+    """The rates nearest to those of the drives that the joints allow; lengths count by the mechanism's own."""
+    if equations.columns > DENSE:
+        return {}
+    W = equations.matrix(equations.start()).toarray()
+    mine = equations.row_drive >= 0
+    names = [equations.drives[k] for k in equations.row_drive[mine]]
+    scale = np.array([1.0 if units[n] == "rad/s" else 1.0 / equations.length for n in names])
+    free = W[mine] @ null_space(W[~mine])
+    given = np.array([rates[name] for name in names])
+    best, *_ = np.linalg.lstsq(scale[:, None] * free, scale * given)
+    return dict(zip(names, (free @ best).tolist(), strict=True))
 
 
 def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str]:
@@ -189,14 +219,15 @@ def solve_start_velocities(
     A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
     b = _side_by_side([rates, *(side for _, side, _ in wanted)])
     # what is not finite is rejected elsewhere; a rest stands for it here
-    good: Flags = np.all(np.abs(A) < BEYOND, axis=(1, 2))
-    A = np.where(good[:, None, None], A, 0.0)
-    v, free = least_dense(M, A, b)
-    driven = np.abs(rates).max(axis=1, initial=0.0)
-    missed = np.zeros(1)
-    if driven.any():
+    good: Flags = np.abs(A).max(axis=(1, 2), initial=0.0) < BEYOND
+    if not good.all():
+        A = np.where(good[:, None, None], A, 0.0)
+    v, is_open = least_dense(M, A, b)
+    missed, drives_fit = np.zeros(1), np.ones(1, bool)
+    if rates.any():
         alone, _ = least_dense(M, A[:, :equations], rates)
         missed = np.abs(_times(A[:, :equations], alone) - rates).max(axis=1)
+        drives_fit = missed <= _allowed(np.abs(rates).max(axis=1))
     # a velocity of zero among others is as exact as they are
     largest = reduce(np.maximum, (size for *_, size in wanted), np.zeros(1))
     misses, at = _times(A, v) - b, equations
@@ -204,14 +235,16 @@ def solve_start_velocities(
         part = misses[:, at : at + side.shape[1]]
         good = good & ~(np.linalg.norm(part, axis=1) > _allowed(largest))
         at += side.shape[1]
-    is_open = free & (v != 0.0).any(axis=1) & bool(wanted)
-    return StartVelocities(v, good, missed, missed <= _allowed(driven), is_open)
+    if is_open.any():
+        is_open = is_open & (v != 0.0).any(axis=1) & bool(wanted)
+    return StartVelocities(v, good, missed, drives_fit, is_open)
 
 
 def _side_by_side(parts: list[Floats]) -> Floats:
     """Equations of the same models one after the other; parts with one row belong to all models."""
-    n = max(len(x) for x in parts)
-    return np.concatenate([np.broadcast_to(x, (n, *x.shape[1:])) for x in parts], axis=1)
+    n = max(map(len, parts))
+    whole = (x if len(x) == n else np.broadcast_to(x, (n, *x.shape[1:])) for x in parts)
+    return np.concatenate(list(whole), axis=1)
 
 
 def _times(A: Floats, x: Floats) -> Floats:
@@ -231,7 +264,7 @@ def _fixed(model: Model, wanted: list[_Wanted]) -> str:
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; `back` turns a miss into its unit.
+    """One given velocity as linear equations rows v = side; `back` makes what turns a miss into its unit.
 
     size: of what the sides were made of. A spin about a thin body's own line moves nothing: its side is rounding.
     """
@@ -241,7 +274,7 @@ class _Wanted:
     unit: str
     rows: Rows
     side: Floats
-    back: Floats
+    back: Callable[[], Floats]
     size: float
 
 
@@ -249,21 +282,25 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
     length = model.units.length
     for name, velocity in mechanism.velocities:
         rows = model.rows_of(name)
-        rows = replace(rows, val=rows.val / length)
+        rows = Rows(rows.start, rows.col, rows.val / length, rows.columns)
         what = f"velocity of point '{name}'"
-        back = length * np.eye(len(velocity))
         side = velocity / length
+        back = partial(np.multiply, length, np.eye(len(side)))
         yield _Wanted(what, velocity, "m/s", rows, side, back, float(np.linalg.norm(side)))
     for name, rate in mechanism.angular_velocities:
         spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
         rows, starts = model.spun[name]
         what = f"angular velocity of body '{name}'"
-        # columns: what a unit spin about each axis does to the vectors of the body
-        spins = np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T
-        back = np.linalg.pinv(spins)
         size = float(np.linalg.norm(spin) * np.linalg.norm(starts))
         side = np.cross(spin, starts).ravel()
+        back = partial(_spin_of, starts)
         yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, side, back, size)
+
+
+def _spin_of(starts: Floats) -> Floats:
+    """What makes the spin of a body of the rates of its vectors."""
+    # columns: what a unit spin about each axis does to the vectors of the body
+    return np.linalg.pinv(np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T)
 
 
 def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
@@ -272,7 +309,7 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
     A = sparse.csr_array(sparse.vstack([1e5 * model.jacobian(), *(w.rows.matrix for w in wanted)]))
     b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
     v = _least(model.mass_matrix(), A)(b)
-    misses = [float(np.linalg.norm(w.back @ (w.rows.matrix @ v - w.side))) for w in wanted]
+    misses = [float(np.linalg.norm(w.back() @ (w.rows.matrix @ v - w.side))) for w in wanted]
     miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
     who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
     return (
@@ -298,27 +335,27 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
     """
     rows, columns = A.shape[1:]
     U, sizes, V = np.linalg.svd(A)
-    kept = sizes > SINGULAR * sizes.max(axis=-1, initial=0.0, keepdims=True)
-    inverse = np.where(kept, 1.0 / np.where(kept, sizes, 1.0), 0.0)
+    # they come falling
+    kept = sizes > SINGULAR * sizes[:, :1]
+    inverse = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=kept)
     most = min(rows, columns)
     v = _times(
         np.swapaxes(V[:, :most], 1, 2), inverse * _times(np.swapaxes(U[..., :most], 1, 2), b)
     )
+    if most == columns and kept.all():
+        return v, np.zeros(len(A), dtype=bool)
     null = np.ones((len(A), columns), dtype=bool)
     null[:, :most] = ~kept
-    free: Flags = np.any(null, axis=1)
-    if free.any():
-        N, H = V * null[..., None], M()
-        H = np.where(np.all(np.abs(H) < BEYOND, axis=(1, 2))[:, None, None], H, np.eye(columns))
-        H = H / np.einsum("...ii->...i", H).max(axis=-1, initial=1e-300)[..., None, None]
-        HN = H @ np.swapaxes(N, 1, 2)
-        # the identity stands in for directions that A determines
-        inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)
-        share = _times(
-            np.linalg.pinv(inside, rcond=1e-15, hermitian=True), _times(np.swapaxes(HN, 1, 2), v)
-        )
-        v = v - _times(np.swapaxes(N, 1, 2), share)
-    return v, free
+    N, H = V * null[..., None], M()
+    H = np.where(np.all(np.abs(H) < BEYOND, axis=(1, 2))[:, None, None], H, np.eye(columns))
+    H = H / np.einsum("...ii->...i", H).max(axis=-1, initial=1e-300)[..., None, None]
+    HN = H @ np.swapaxes(N, 1, 2)
+    # the identity stands in for directions that A determines
+    inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)
+    share = _times(
+        np.linalg.pinv(inside, rcond=1e-15, hermitian=True), _times(np.swapaxes(HN, 1, 2), v)
+    )
+    return v - _times(np.swapaxes(N, 1, 2), share), np.any(null, axis=1)
 
 
 def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats], Floats]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import __version__
 from ..outputs import check_outputs
 from ..problems import Problem
-from ..runs.benchmark_records import Record, write_cell
+from ..runs.benchmark_records import SKIPPED, Record, write_cell
 from ..runs.provenance import describe_origin
 from ..runs.run_records import CellRecord as CellRecord
 from ..runs.run_records import InvalidRecordError, read_record
@@ -76,7 +76,7 @@ class BenchCell:
             return None
         guess = done[-1]["timings"]["solve"] * done[-1]["step"] / self.setting
         message = f"left out: would take about {guess:.0f} s, more than the budget of {budget:g} s"
-        return self.empty("skipped", message, command) if guess > budget else None
+        return self.empty(SKIPPED, message, command) if guess > budget else None
 
     def empty(self, status: str, message: str, command: str) -> Record:
         """The record of a run that gave nothing, with the sentence why."""

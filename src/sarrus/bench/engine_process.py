@@ -6,8 +6,10 @@ What engines print goes to a file, so that it cannot mix with the answers; its e
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,22 @@ from ..engines import known_engines, simulate_with
 from ..mechanism import MechanismError
 from ..problems import Problem
 from ..result import Result
+from ..runs.benchmark_records import OURS
 from .clock import Timing, time_solve
 from .judge import judge
 from .runner import describe_run, run_problem
 
-# our own methods in the table of engines
-OURS = "sarrus"
+
+def limit_cpu_time(seconds: float) -> None:
+    """End this process (SIGXCPU) when it has taken so much more CPU time, where the system can do that."""
+    try:
+        import resource
+    except ImportError:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = math.ceil(time.process_time() + seconds)
+    if hard == resource.RLIM_INFINITY or soft < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +93,9 @@ def main(log: Path) -> None:
         os.dup2(printed, 1)
         os.dup2(printed, 2)
         for line in sys.stdin:
-            reply.write(json.dumps(answer(json.loads(line))) + "\n")
+            question = json.loads(line)
+            limit_cpu_time(question["cpu_limit"])
+            reply.write(json.dumps(answer(question)) + "\n")
             reply.flush()
 
 

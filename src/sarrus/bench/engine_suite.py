@@ -23,19 +23,21 @@ from typing import Any
 
 from ..engines import known_engines
 from ..problems import Problem
-from ..runs.benchmark_records import Record, classes, write_cell
+from ..runs.benchmark_records import OURS, Record, classes, ranked_seconds, write_cell
 from ..runs.provenance import THREAD_SETTINGS
 from ..runs.run_records import EngineCellRecord as CellRecord
 from .cells import FIRST_LOOK, BenchCell
-from .engine_process import OURS
 
 ENGINE_CELLS = "engine-cells"
 # changes of the step under which a dependable setting still keeps its limits
 CHANGES = (0.95, 0.98, 1.02, 1.05)
 # settings of an engine whose step is changed, the fastest ones first, until one is dependable
 MOST_CANDIDATES = 8
-# [s] beyond many times the budget a process hangs; the first run may have to compile
+# [s] of CPU time, beyond many times the budget, a run is too slow; the first one may have to compile
 PATIENCE, FIRST_RUN = 10.0, 120.0
+# of the CPU time: a process that took longer by the clock on the wall hangs, however busy the machine is
+HANGS = 20.0
+TOO_SLOW = "too-slow"
 OUR_TOLERANCES = tuple(10.0**-n for n in range(1, 13))
 OUR_METHOD = {"method": "series"}
 
@@ -130,13 +132,17 @@ class EngineProcess:
         self._folder.cleanup()
 
     def ask(self, question: dict[str, Any], patience: float) -> dict[str, Any]:
-        """The answer; of a process that died or hangs, a sentence under "crashed"."""
+        """The answer; else a sentence, under "too-slow" or, of a process that died or hangs, "crashed".
+
+        patience [s]: CPU time that it may take, which a busy machine does not change.
+        """
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        wait = patience + (FIRST_RUN if self._fresh else 0.0)
+        limit = patience + (FIRST_RUN if self._fresh else 0.0)
+        wait = HANGS * limit
         try:
-            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.write(json.dumps({**question, "cpu_limit": limit}) + "\n")
             process.stdin.flush()
             ready, _, _ = select.select([process.stdout], [], [], wait)
             line = process.stdout.readline() if ready else ""
@@ -145,9 +151,14 @@ class EngineProcess:
         self._fresh = False
         if line:
             return dict(json.loads(line))
-        sentence = self._obituary(process) if ready else f"hangs: no answer within {wait:.0f} s"
+        if not ready:
+            self.stop()
+            return {"crashed": f"hangs: no answer within {wait:.0f} s"}
+        code = process.wait()
         self.stop()
-        return {"crashed": sentence}
+        if code == -getattr(signal, "SIGXCPU", 0):
+            return {TOO_SLOW: f"took more than {limit:.0f} s of CPU time and was ended"}
+        return {"crashed": self._obituary(code)}
 
     def stop(self) -> None:
         """End the process."""
@@ -182,9 +193,8 @@ class EngineProcess:
     def _log(self) -> Path:
         return self.folder / "printed.txt"
 
-    def _obituary(self, process: subprocess.Popen[str]) -> str:
+    def _obituary(self, code: int) -> str:
         """Why a process died, in a sentence, with the last line it printed."""
-        code = process.wait()
         how = f"exit code {code}"
         if code < 0:
             how = signal.Signals(-code).name
@@ -252,7 +262,7 @@ class _Bench:
         question = cell.question(repeats, patience, self.command, self.process.folder)
         limit = PATIENCE * self.budget + 2.0 * patience
         told = self.process.ask(question, limit)
-        for status in ("crashed", "refused"):
+        for status in ("crashed", TOO_SLOW, "refused"):
             if status in told:
                 return cell.empty(status, told[status], self.command)
         return {**told, "method": cell.method, **cell.about()}
@@ -260,7 +270,7 @@ class _Bench:
     def _find_dependable(self, kind: str, found: list[tuple[EngineCell, Record]]) -> None:
         """Change the steps of the fastest settings of a class until one keeps it; time them with all repeats."""
         able = [(c, r) for c, r in found if kind in classes(r)]
-        able.sort(key=lambda pair: pair[1]["timings"]["solve"])
+        able.sort(key=lambda pair: ranked_seconds(pair[1]))
         for n, (cell, record) in enumerate(able[:MOST_CANDIDATES]):
             for change in CHANGES:
                 if f"{change:g}" not in record["changed"]:

@@ -62,7 +62,10 @@ def save_run(
     timing: Timing,
     command: str,
 ) -> dict[str, Any]:
-    """Write results.txt, result.h5 and run.json; returns what run.json holds."""
+    """Write results.txt, result.h5 and run.json; returns what run.json holds.
+
+    A problem that is a folder is written there as well: so the run can be judged where it is not installed.
+    """
     columns = problem.result_columns(result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
     table = np.column_stack([columns[name] for name in problem.columns])
@@ -71,7 +74,10 @@ def save_run(
     with new_outputs(folder) as stage:
         np.savetxt(stage / RESULTS, table, fmt="%.14e", header=header, comments="# ")
         save_motion(stage, result, columns, exact, problem.figures, problem.observed)
-        return save_record(stage, record)
+        saved = save_record(stage, record)
+    if problem.save is not None:
+        problem.save(folder)
+    return saved
 
 
 def describe_run(

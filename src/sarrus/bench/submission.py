@@ -23,6 +23,7 @@ from ..disk import made_folder, read_file, write_file
 from ..names import UnknownNameError
 from ..outputs import is_finished
 from ..problems import Problem
+from ..problems.packed import FILES as PROBLEM_FILES
 from ..runs.run_folder import RECORD
 from ..runs.run_records import InvalidRecordError, ProblemRun, read_record
 from .clock import CALIBRATION_VERSION, REPEATS
@@ -60,7 +61,10 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
 def pack_run(folder: Path, out: Path) -> Path:
     """Check a run and pack it as one file in `out`; the same run gives the same bytes."""
     record, _ = check_run(folder)
-    contents = {name: read_file(folder / name, LARGEST) for name in FILES}
+    # of a problem that is not of this package, the problem itself
+    own = problems.is_packed(folder) and record["problem"]["id"] not in problems.names()
+    names = (*FILES, *PROBLEM_FILES) if own else FILES
+    contents = {name: read_file(folder / name, LARGEST) for name in names}
     sums = "".join(
         f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in contents.items()
     )
@@ -94,6 +98,8 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
     and the reason.
     """
     records, bad = [], []
+    # the version of each problem that came first: results of two are not mixed
+    versions: dict[str, int] = {}
     # a run that was given as a folder and as a packed file is one
     seen: set[str] = set()
     for place in places:
@@ -107,6 +113,7 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
                 )
                 if (key := _identity(record)) not in seen:
                     seen.add(key)
+                    _check_version(record["problem"], versions)
                     records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
             except Exception as error:
                 # whatever a stranger's file leads to, the others are shown
@@ -114,6 +121,16 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
                 why = str(error) if known else f"{type(error).__name__}: {error}"
                 bad.append((str(source), why.removeprefix(f"{source}: ")))
     return records, bad
+
+
+def _check_version(problem: dict[str, Any], versions: dict[str, int]) -> None:
+    """Refuse another problem, or another version of it, under a name that the board has already."""
+    first = versions.setdefault(problem["id"], problem["version"])
+    if problem["version"] != first:
+        raise SubmissionError(
+            f"version {problem['version']} of '{problem['id']}', the board has version {first}; results of two "
+            "versions are not mixed"
+        )
 
 
 def _identity(record: dict[str, Any]) -> str:
@@ -136,7 +153,7 @@ def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
     ]
     sums = {line[1]: line[0] for line in lines if len(line) == 2}
     with tempfile.TemporaryDirectory() as temporary:
-        for name in FILES:
+        for name in contents.keys() - {CHECKSUMS}:
             if hashlib.sha256(contents[name]).hexdigest() != sums.get(name):
                 raise SubmissionError(f"{path}: checksum of {name} does not fit; it was changed")
             (Path(temporary) / name).write_bytes(contents[name])
@@ -152,8 +169,10 @@ def _read_archive(path: Path) -> dict[str, bytes]:
     wanted = {*FILES, CHECKSUMS}
     try:
         with zipfile.ZipFile(packed) as archive:
-            if missing := sorted(wanted - set(archive.namelist())):
+            held = set(archive.namelist())
+            if missing := sorted(wanted - held):
                 raise SubmissionError(f"{path}: {', '.join(missing)} is missing")
+            wanted |= held & set(PROBLEM_FILES)
             return {name: _unpack(archive, name, path) for name in sorted(wanted)}
     except SubmissionError:
         raise
@@ -185,7 +204,12 @@ def _load_record(folder: Path) -> dict[str, Any]:
 def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
     told = record["problem"]
     try:
-        problem = problems.get(told["id"], **told["options"])
+        if problems.is_packed(folder) and told["id"] not in problems.names():
+            problem = problems.load_packed(folder)
+            if problem.id != told["id"]:
+                raise ValueError(f"run.json is of '{told['id']}', problem.json of '{problem.id}'")
+        else:
+            problem = problems.get(told["id"], **told["options"])
     except (UnknownNameError, ValueError) as error:
         raise SubmissionError(f"{folder}: {error}") from error
     version, duration = told["version"], record["duration"]

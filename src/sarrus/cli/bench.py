@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -21,10 +21,14 @@ from ..report import judgement_table
 from ..report.tables import passed_word
 from ..runs.provenance import command_line
 from ..runs.run_folder import finite
-from .engine_commands import bench_engines, watch_cells
+from .engine_commands import bench_engines, show_engines, watch_cells
 from .options import Values, with_problem_options
 from .scaffold import find_problem
 from .screen import Screen
+from .table_output import Papers, TableFormat, load_papers, print_data
+
+if TYPE_CHECKING:
+    from ..report.papers import Paper
 
 # timed repeats that can be requested: of the shortest problem they take minutes
 MOST_REPEATS = 1_000_000
@@ -61,8 +65,11 @@ def bench(
     out: Annotated[
         Path, typer.Option(help="Report folder; a stopped benchmark goes on there.")
     ] = Path("bench"),
+    shape: TableFormat = "table",
+    paper: Papers = None,
 ) -> None:
     """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
+    papers = load_papers(shape, paper)
     # loads the compiled kernels: not for `sarrus --help`
     from ..methods import METHODS, get_method
 
@@ -75,19 +82,25 @@ def bench(
     if engine or engines:
         if method:
             raise ValueError("--method and --engine are two benchmarks; give one of them")
-        bench_engines(chosen, engine or [], out, repeat, budget)
+        records = bench_engines(chosen, engine or [], out, repeat, budget)
+        show_engines(records, out, shape, papers)
         return
     cells = bench_package.suite.make_cells(chosen, methods, tolerances, steps)
     command = command_line()
     with watch_cells(len(cells)) as show:
         records = bench_package.suite.run_cells(cells, out, repeat, command, budget, show)
-    _show_benchmark(records, out, command)
+    _show_benchmark(records, out, command, shape, papers)
 
 
-def _show_benchmark(records: list[dict[str, Any]], out: Path, command: str) -> None:
+def _show_benchmark(
+    records: list[dict[str, Any]], out: Path, command: str, shape: str, papers: list[Paper]
+) -> None:
     """Write and print who wins."""
     best = runs.benchmark_records.winners(records)
     report = report_package.benchmark_page.save_benchmark(out, records, best, command)
+    if shape != "table" or papers:
+        print_data(report_package.data_tables.winner_data(best), shape, papers)
+        return
     screen = Screen()
     screen.show_table(report_package.benchmark_page.winner_table(best))
     failed = len(report_package.benchmark_page.failures(records))
@@ -197,14 +210,20 @@ def board(
     places: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Run folders or packed submissions.")
     ],
+    shape: TableFormat = "table",
+    paper: Papers = None,
 ) -> None:
     """Merge runs of many people into one table; every one is judged again."""
+    papers = load_papers(shape, paper)
     for place in places:
         if not place.exists() and not place.is_symlink():
             raise ValueError(f"{place}: no such file or folder")
     records, bad = bench_package.submission.collect_records(places)
-    screen = Screen()
-    screen.show_table(report_package.benchmark_page.board_table(records, bad))
-    screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
+    if shape != "table" or papers:
+        print_data(report_package.data_tables.board_data(records, bad), shape, papers)
+    else:
+        screen = Screen()
+        screen.show_table(report_package.benchmark_page.board_table(records, bad))
+        screen.print("x calibration compares machines: CPU as a multiple of a fixed workload.")
     if not records:
         raise typer.Exit(1)

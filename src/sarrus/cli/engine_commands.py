@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,8 +17,13 @@ from ..engines import known_engines
 from ..engines.engine import DRIVES, FORCES, LOOPS, REDUNDANT, SPRINGS, TORSIONS
 from ..names import pick
 from ..problems import Problem
+from ..runs.benchmark_records import OURS, Record
 from ..runs.provenance import command_line
 from .screen import Screen
+from .table_output import print_data
+
+if TYPE_CHECKING:
+    from ..report.papers import Paper
 
 COLUMNS = (LOOPS, REDUNDANT, SPRINGS, TORSIONS, FORCES, DRIVES)
 
@@ -73,18 +78,28 @@ def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
 
 def bench_engines(
     problems: list[Problem], wanted: list[str], out: Path, repeats: int, budget: float
-) -> None:
+) -> list[Record]:
     """Run engines, those wanted or all that are installed, and our own series beside them."""
     for name in wanted:
         engine = pick(known_engines(), name, "engine")
         if not engine.installed:
             raise ValueError(f"{engine.title} is not installed; {engine.install}")
     names = wanted or [e.id for e in known_engines().values() if e.installed]
-    cells = bench.engine_suite.make_engine_cells(problems, [bench.engine_process.OURS, *names])
+    cells = bench.engine_suite.make_engine_cells(problems, [OURS, *names])
     command = command_line()
     with watch_cells(len(cells)) as show:
         records = bench.engine_suite.run_engine_cells(cells, out, repeats, command, budget, show)
-    page = report.engines_page.save_engine_report(out, records, command)
+    report.engines_page.save_engine_report(out, records, command)
+    return records
+
+
+def show_engines(records: list[Record], out: Path, shape: str, papers: list[Paper]) -> None:
+    """Print the standings of engines."""
+    if shape != "table" or papers:
+        found = report.engines_page.standings(records)
+        print_data(report.data_tables.engine_data(found), shape, papers)
+        return
     screen = Screen()
     screen.show_table(report.engines_page.engine_table(records))
+    page = out / report.engines_page.REPORT
     screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from .. import problems
 from ..analysis import design as find_design
 from ..bench.judge import judge_small_motion
 from ..export import save_csv
+from ..formats import Imported
 from ..inspect import inspect as inspect_mechanism
 from ..local_analysis import MOST
 from ..local_analysis import branches as find_branches
@@ -23,6 +25,17 @@ from .model_files import is_imported, is_model_file, load_imported, load_model
 from .options import Force, Json, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
 from .spec import is_specification, load_problem
+
+
+def _load_closed(file: str, screen: Screen) -> Imported:
+    """A model of another program as `sarrus import` makes it; as authored where its loops cannot be closed."""
+    try:
+        return load_imported(file, screen)
+    except MechanismError as error:
+        # that they cannot be closed is part of the verdict
+        imported = load_imported(file, screen, close=False)
+        screen.print(Text(str(error)), soft_wrap=True)
+        return imported
 
 
 @with_problem_options
@@ -40,8 +53,7 @@ def inspect(
     screen = Screen(stderr=True)
     report = None
     if is_imported(problem):
-        # as authored: that its loops are open, or cannot be closed, is part of the verdict
-        imported = load_imported(problem, screen, close=False)
+        imported = _load_closed(problem, screen)
         mechanism, report = imported.mechanism, imported.report
         refuse_options(options, problem)
     else:

@@ -42,6 +42,7 @@ from .options import (
     with_problem_options,
     with_settings,
 )
+from .scaffold import find_problem
 from .screen import Screen
 from .spec import is_specification, load_problem
 
@@ -56,7 +57,8 @@ def run(
     problem: Annotated[
         str | None,
         typer.Argument(
-            help=f"A specification file, or the id of a problem; all if left out: {PROBLEM_HELP}"
+            help="A specification file, the folder of a problem, or the id of one; all if left out: "
+            f"{PROBLEM_HELP}"
         ),
     ] = None,
     duration: Duration = None,
@@ -77,6 +79,8 @@ def run(
     if problem is not None and is_specification(problem):
         refuse_options(options, problem)
         todo = [load_problem(problem, screen)]
+    elif problem is not None and problems.is_packed(problem):
+        todo = [find_problem(problem, options)]
     else:
         names = [problem] if problem else problems.names()
         todo = [problems.get(name, **options) for name in names]

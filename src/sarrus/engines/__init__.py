@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from ..mechanism import Mechanism, MechanismError, check_mechanism
-from ..names import pick
+from ..names import pick, suggests
 from ..result import Result
 from ..settings import check_seconds, check_within
 from .engine import Engine, EnginePlan, Trial, Value, World
@@ -49,6 +49,7 @@ def known_engines() -> dict[str, Engine]:
     return found
 
 
+@suggests
 def simulate_with(
     engine: str,
     mechanism: Mechanism,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+
 import casadi
 import numpy as np
 
@@ -9,6 +13,10 @@ from ..mechanism import MechanismError
 from .engine import EnginePlan, World
 from .symbolic import Algebra, Formulas, make_formulas, split_balls
 from .tree import Poses
+
+MOST_STEPS = 1_000_000
+# what IDAS prints where it stops
+STOPPED = re.compile(r"At t = ([-+.\deE]+)")
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
@@ -38,20 +46,26 @@ class _Job:
         }
         self.start = np.concatenate([np.zeros(n), tree.rates(world.velocities, world.spins)])
         self.guess = self._first(dae, n + len(found.phi))
-        times = [k * plan.h for k in plan.kept[1:]]
-        options = {
-            "abstol": float(s["tolerance"]),
-            "reltol": float(s["tolerance"]),
-            "max_step_size": plan.h,
-            "max_num_steps": 1_000_000,
-        }
+        self.dae, self.times = dae, np.array([k * plan.h for k in plan.kept[1:]])
         try:
-            self.integrator = casadi.integrator("run", "idas", dae, 0.0, times, options)
+            self.integrator = self._integrator(self.times)
         except RuntimeError as error:
             why = "its closures depend on each other" if "singular" in str(error) else str(error)
             raise MechanismError(f"'{tree.name}' is refused by CasADi: {why[:200]}") from error
         self.rows = np.full((len(plan.kept), 2 * n), np.nan)
         self.rows[0] = self.start
+        # [s], where it stopped
+        self.failed: float | None = None
+
+    def _integrator(self, times: np.ndarray) -> casadi.Function:
+        tolerance = float(self.plan.settings["tolerance"])
+        options = {
+            "abstol": tolerance,
+            "reltol": tolerance,
+            "max_step_size": self.plan.h,
+            "max_num_steps": MOST_STEPS,
+        }
+        return casadi.integrator("run", "idas", self.dae, 0.0, times.tolist(), options)
 
     def _first(self, dae: dict[str, casadi.SX], count: int) -> np.ndarray:
         """Accelerations and multipliers at the start: the equations are linear in them."""
@@ -63,14 +77,30 @@ class _Job:
         return np.linalg.lstsq(matrix, -side.ravel(), rcond=None)[0]
 
     def solve(self) -> str:
+        printed = io.StringIO()
         try:
-            found = self.integrator(x0=self.start, z0=self.guess)["xf"]
+            # only what IDAS prints says when it stopped, and why
+            with contextlib.redirect_stderr(printed):
+                self._run(self.integrator)
         except RuntimeError as error:
-            return " ".join(str(error).split())[-200:]
-        self.rows[1:] = np.array(found).T
+            told = printed.getvalue().strip().splitlines()
+            sentence = told[-1] if told else " ".join(str(error).split())[-200:]
+            found = STOPPED.search(sentence)
+            self.failed = float(found[1]) if found else 0.0
+            return sentence
         return ""
 
+    def _run(self, integrator: casadi.Function) -> None:
+        found = np.array(integrator(x0=self.start, z0=self.guess)["xf"]).T
+        self.rows[1 : 1 + len(found)] = found
+
     def poses(self) -> Poses:
+        if self.failed is not None:
+            # a run that stops gives nothing at all: the outputs before are those of a shorter one
+            before = self.times[self.times < self.failed]
+            if len(before):
+                with contextlib.suppress(RuntimeError):
+                    self._run(self._integrator(before))
         n = self.tree.nv
         return self.tree.poses(self.rows[:, :n], self.rows[:, n:])
 

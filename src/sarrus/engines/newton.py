@@ -11,7 +11,7 @@ import warp as wp
 from ..arrays import Floats
 from ..mechanism import MechanismError
 from .engine import EnginePlan, World
-from .tree import GROUND, Poses, TreeConnection, turns_of
+from .tree import GROUND, Poses, Row, TreeConnection, turns_of
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
@@ -62,7 +62,8 @@ class _Job:
         if second == GROUND:
             # the way back: an axis seen from the other body is its opposite
             first, second, row = second, first, tuple((kind, -axis) for kind, axis in row[::-1])
-        frames = [_at(self.tree.place(k, place)) for k in (first, second)]
+        turn = _frame(row)
+        frames = [_at(self.tree.place(k, place), turn) for k in (first, second)]
         ends = {"parent_xform": frames[0], "child_xform": frames[1]}
         kinds = [kind for kind, _ in row]
         if kinds == ["ball"]:
@@ -76,7 +77,8 @@ class _Job:
             )
         axes: dict[str, list[Any]] = {"slide": [], "hinge": []}
         for kind, axis in row:
-            axes[kind].append(newton.ModelBuilder.JointDofConfig(axis=wp.vec3(*axis)))
+            own = np.round(turn.T @ axis)
+            axes[kind].append(newton.ModelBuilder.JointDofConfig(axis=wp.vec3(*own)))
         builder.add_joint_d6(
             first, second, linear_axes=axes["slide"], angular_axes=axes["hinge"], **ends
         )
@@ -108,5 +110,17 @@ class _Job:
         return self.tree.body_poses(turns, places, spins, speeds - np.cross(spins, arms))
 
 
-def _at(place: Floats) -> Any:
-    return wp.transform(wp.vec3(*place), wp.quat_identity())
+def _frame(row: Row) -> Floats:
+    """A frame whose coordinate axes are those of a joint, as columns: it holds no others right."""
+    axes: list[Floats] = []
+    for _, axis in row:
+        if all(abs(float(axis @ other)) < 0.5 for other in axes):
+            axes.append(axis)
+    full = np.linalg.qr(np.column_stack([*axes, np.eye(3)]))[0]
+    full[:, : len(axes)] = np.column_stack(axes) if axes else full[:, :0]
+    return full * np.where(np.arange(3) == 2, np.sign(np.linalg.det(full)), 1.0)
+
+
+def _at(place: Floats, turn: Floats | None = None) -> Any:
+    q = wp.quat_identity() if turn is None else wp.quat_from_matrix(wp.mat33(*turn.ravel()))
+    return wp.transform(wp.vec3(*place), q)

@@ -23,10 +23,20 @@ def build(world: World, plan: EnginePlan) -> _Job:
     return _Job(world, plan)
 
 
-def save_model(mechanism: Mechanism, path: Path) -> Tree:
-    """Write a mechanism as an .osim file; returns its tree."""
+def save_model(mechanism: Mechanism, path: Path, velocities: Floats, spins: Floats) -> Tree:
+    """Write a mechanism as an .osim file; returns its tree.
+
+    velocities, spins: of the bodies at the start; they are default speeds of the coordinates.
+    """
     tree = make_tree(mechanism)
-    make_model(tree)[0].printToXML(str(path))
+    model = make_model(tree)[0]
+    rates = tree.rates(velocities, spins)
+    for joint in (model.getJointSet().get(i) for i in range(model.getJointSet().getSize())):
+        for k in range(joint.numCoordinates()):
+            coordinate = joint.upd_coordinates(k)
+            number = int(coordinate.getName().removeprefix("rate_"))
+            coordinate.setDefaultSpeedValue(float(rates[number]))
+    model.printToXML(str(path))
     return tree
 
 

@@ -27,6 +27,8 @@ class _Job:
         self.tree, self.plan = world.tree, plan
         self.client = pybullet.connect(pybullet.DIRECT)
         self.segments = list(world.tree.segments())
+        # Bullet counts the turn and the spin of a ball in the principal axes of the inertia behind it
+        self.axes = [_segment_axes(world.tree, x.link) for x in self.segments]
         self.body = self._add(world.tree)
         self._close(world.tree)
         for n, segment in enumerate(self.segments):
@@ -93,8 +95,9 @@ class _Job:
     def _start(self, n: int, step: Any, rates: Any) -> None:
         client = {"physicsClientId": self.client}
         if step.kind == "ball":
+            spin = self.axes[n].T @ rates[step.v : step.v + 3]
             pybullet.resetJointStateMultiDof(
-                self.body, n, [0.0, 0.0, 0.0, 1.0], list(rates[step.v : step.v + 3]), **client
+                self.body, n, [0.0, 0.0, 0.0, 1.0], spin.tolist(), **client
             )
         else:
             pybullet.resetJointState(self.body, n, 0.0, float(rates[step.v]), **client)
@@ -103,11 +106,13 @@ class _Job:
         states = pybullet.getJointStatesMultiDof(
             self.body, range(len(self.segments)), physicsClientId=self.client
         )
-        for segment, (position, rate, *_) in zip(self.segments, states, strict=True):
+        for segment, axes, (position, rate, *_) in zip(
+            self.segments, self.axes, states, strict=True
+        ):
             s = segment.step
             if s.kind == "ball":
-                self.q[i, s.q : s.q + 4] = (position[3], *position[:3])
-                self.v[i, s.v : s.v + 3] = rate
+                self.q[i, s.q : s.q + 4] = (position[3], *(axes @ position[:3]))
+                self.v[i, s.v : s.v + 3] = axes @ rate
             else:
                 self.q[i, s.q], self.v[i, s.v] = position[0], rate[0]
 
@@ -171,6 +176,11 @@ def _axes(inertia: Any) -> tuple[Any, Any]:
         return np.diag(inertia), np.eye(3)
     values, frame = np.linalg.eigh(inertia)
     return values, frame * np.sign(np.linalg.det(frame))
+
+
+def _segment_axes(tree: Tree, link: int) -> Any:
+    """Principal axes of the inertia behind a segment, as columns."""
+    return np.eye(3) if link == GROUND else _axes(tree.links[link].inertia)[1]
 
 
 def _inertial(inertia: Any, arm: Any) -> Any:

@@ -67,10 +67,8 @@ def run_engine(
     check_tree(engine, tree)
     model = make_model(mechanism)
     velocity, notes = solve_start_velocity(model, mechanism)
-    still = np.zeros((1, model.coordinates))
-    spins, _ = read_spins(model.body_rows, still, velocity[None], still)
-    velocities = read_rows(model.body_rows.centers, velocity[None])[0]
-    world = World(mechanism, tree, tree.rates(velocities, spins[0]), velocities, spins[0])
+    velocities, spins = read_start_motion(model, velocity)
+    world = World(mechanism, tree, tree.rates(velocities, spins), velocities, spins)
     job = engine.build(world, plan)
     set_up = time.thread_time() - begin
 
@@ -90,6 +88,8 @@ def run_engine(
         record = _record(model, mechanism, velocity, times, poses, plan)
     status, message = _ending(engine, plan, times, trouble)
     notes = [*find_remarks(mechanism), *notes]
+    if mechanism.events:
+        notes.append("events of the mechanism are not located: only `simulate` looks for them")
     if mechanism.drives:
         notes.append(
             "work of drives is integrated along cubics between outputs: with outputs far apart the energy drift "
@@ -111,6 +111,19 @@ def run_engine(
         notes, StepHistory(times[1:], np.full(max(len(times) - 1, 0), engine.order, np.int64)),
     )  # fmt: skip
     return Result(mechanism, model, record[:1], run_settings, outcome)
+
+
+def read_start_motion(model: Model, velocity: Floats) -> tuple[Floats, Floats]:
+    """Initial velocities of the bodies' centres [m/s] and their spins [rad/s], (bodies, 3) each."""
+    still = np.zeros((1, model.coordinates))
+    spins, _ = read_spins(model.body_rows, still, velocity[None], still)
+    return read_rows(model.body_rows.centers, velocity[None])[0], spins[0]
+
+
+def find_start_motion(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The same of a mechanism whose velocities are given in part: the others are those of least energy."""
+    model = make_model(mechanism)
+    return read_start_motion(model, solve_start_velocity(model, mechanism)[0])
 
 
 def _ending(engine: Engine, plan: EnginePlan, times: Floats, trouble: str) -> tuple[Status, str]:
@@ -172,7 +185,7 @@ def _record(
 ) -> Record:
     """The outputs: states at the ends of steps; angles and work followed along cubics between them."""
     if not len(times):
-        return Record.empty(model)
+        return Record.at(model, times)
     centers = {b.name: in_space(b.center) for b in mechanism.bodies}
     start = np.array([centers[name] for name in model.body_rows.names])
     q, v = fit_coordinates(model, start, poses)

@@ -46,7 +46,8 @@ class _Job:
             x, dx, ddx = (d.motion.derivative(t, n) for n in range(3))
             side[-k] += ddx + 2.0 * b * dx + b * b * x
         if self.plan.settings["least_squares"]:
-            return np.asarray(np.linalg.lstsq(K, side, rcond=None)[0][: len(q)])
+            rcond = float(self.plan.settings["rank_tolerance"])
+            return np.asarray(np.linalg.lstsq(K, side, rcond=rcond)[0][: len(q)])
         return np.asarray(np.linalg.solve(K, side)[: len(q)])
 
     def solve(self) -> str:

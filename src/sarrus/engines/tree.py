@@ -246,14 +246,9 @@ class Tree:
             base = np.zeros(3) if above == GROUND else self.links[above].origin
             turning = spin[i] - spin[above]
             moving = speed[i] - speed[above] - np.cross(spin[above], link.origin - base)
-            for kind, whole_rate in (("hinge", turning), ("slide", moving)):
-                own = [s for s in link.steps if s.kind == kind]
-                if own:
-                    axes = np.column_stack([s.axis for s in own])
-                    out[[s.v for s in own]] = np.linalg.lstsq(axes, whole_rate, rcond=None)[0]
-            for s in link.steps:
-                if s.kind == "ball":
-                    out[s.v : s.v + 3] = turning
+            row = tuple((s.kind, s.axis) for s in link.steps)
+            for s, rate in zip(link.steps, find_rates(row, moving, turning), strict=True):
+                out[s.v : s.v + len(rate)] = rate
         return out
 
     def link_motion(self, velocities: Floats, spins: Floats) -> tuple[Floats, Floats]:
@@ -387,6 +382,21 @@ class _Pair:
 def turn_row(row: Row) -> Row:
     """A row of steps seen from its other end: the coordinates are the same."""
     return tuple((kind, -axis) for kind, axis in reversed(row))
+
+
+def find_rates(row: Row, moving: Floats, turning: Floats) -> list[Floats]:
+    """Rates of hinges, sliders and balls in one place, one or three each, of what they leave together.
+
+    moving, turning: of the body after them against the one before, in that place [m/s, rad/s].
+    """
+    out = [turning if kind == "ball" else np.zeros(1) for kind, _ in row]
+    for kind, whole_rate in (("hinge", turning), ("slide", moving)):
+        own = [k for k, step in enumerate(row) if step[0] == kind]
+        if own:
+            axes = np.column_stack([row[k][1] for k in own])
+            for k, rate in zip(own, np.linalg.lstsq(axes, whole_rate, rcond=None)[0], strict=True):
+                out[k] = np.array([rate])
+    return out
 
 
 def find_steps(joint: Joint, planar: bool = False) -> Iterator[tuple[str, Floats]]:

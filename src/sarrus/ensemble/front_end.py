@@ -10,6 +10,7 @@ from typing import Any
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
 from ..memory import MEMORY_SHARE, free_memory
+from ..names import suggests
 from ..settings import MOST_STEPS, default_settings
 from .variants import EnsembleResult, Variants
 
@@ -32,6 +33,7 @@ class Ensemble(Variants):
         return simulate_many(self, duration, output_step, **options)
 
 
+@suggests
 def simulate_many(
     mechanisms: Sequence[Mechanism] | Variants,
     duration: float,

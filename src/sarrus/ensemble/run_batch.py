@@ -41,6 +41,7 @@ from ..result import Counters, Result
 from ..run_single import is_held, prepare, solve
 from ..settings import RunSettings
 from ..tracing import ManyNumbers, UntracedError
+from .device import find_cupy, run_on_device
 from .host import EnsembleValues, pays, run_on_host
 from .variants import EnsembleResult, VariantNumbers, Variants
 
@@ -78,15 +79,20 @@ def run_all(
     for name in points:
         _check_point(mechanisms, name)
     if gpu:
-        from .device import find_cupy
-
         find_cupy()
     table = EnsembleTable(len(mechanisms), first.dimension, settings, points, keep, crossings)
-    # runs with extended precision, and crossings, are those of `simulate`
+    # runs with extended precision on the host, and crossings, are those of `simulate`
     alone = crossings or (wants_digits(settings.setting) and not gpu)
     for group in () if alone else _groups(mechanisms, settings, points, table):
-        if gpu or pays(group.plan, len(group.which)):
-            table.take(group, run_group(group, settings, threads or _cores(), keep, gpu=gpu))
+        left = group
+        if gpu:
+            found = run_on_device(group.plan, group.numbers, settings, keep=keep)
+            table.take(group, found)
+            # the host uses higher orders: most runs that the device does not certify succeed there
+            left = group.select(np.flatnonzero(found.reason != DONE))
+        if not wants_digits(settings.setting) and left.pays:
+            run = partial(run_on_host, threads=threads or _cores(), keep=keep)
+            table.take(left, run(left.plan, left.numbers, settings))
     table.finish(mechanisms)
     varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
     return replace(table.runs(), vary=varied)
@@ -104,16 +110,16 @@ class VariantGroup:
     energy: Floats
     notes: list[list[str]]
 
+    @property
+    def pays(self) -> bool:
+        """Whether it is worth compiling code for SIMD lanes."""
+        return len(self.which) > 0 and pays(self.plan, len(self.which))
 
-def run_group(
-    group: VariantGroup, settings: RunSettings, threads: int, keep: bool, *, gpu: bool = False
-) -> EnsembleValues:
-    """Run them in SIMD lanes or on a device."""
-    if gpu:
-        from .device import run_on_device
-
-        return run_on_device(group.plan, group.numbers, settings, keep=keep)
-    return run_on_host(group.plan, group.numbers, settings, threads=threads, keep=keep)
+    def select(self, some: np.ndarray) -> VariantGroup:
+        """Some of them."""
+        notes = [self.notes[i] for i in some.tolist()]
+        numbers = self.numbers.select(some)
+        return VariantGroup(self.which[some], self.plan, numbers, self.energy[some], notes)
 
 
 # models: structure and numbers
@@ -257,7 +263,7 @@ def _trace_groups(
                 parts[0].template,
                 ManyNumbers.join([part.values for part in parts]),
                 np.concatenate([part.energy for part in parts]),
-                [part.notes for part in parts for _ in part.which],
+                [notes for part in parts for notes in [part.notes] * len(part.which)],
             )
     return [] if found or not untraced else list(range(len(ensemble)))
 
@@ -536,14 +542,14 @@ class EnsembleTable:
         self.status[which] = str(Status.DONE)
         message, setting = done(self.settings.duration).message, self.settings.setting
         floor = describe_floor(setting)
-        relaxed = found.counters[RELAXED].tolist()
-        moved, lost = found.summary[MOST_MOVED].tolist(), found.summary[LOST].tolist()
+        relaxed = found.counters[RELAXED]
+        moved, lost = found.summary[MOST_MOVED], found.summary[LOST]
         self.message[which] = message
-        if floor or any(group.notes) or any(relaxed):
-            for i, at in zip(which.tolist(), np.flatnonzero(good).tolist(), strict=True):
-                count = int(relaxed[at])
-                more = describe_relaxed_steps(count, moved[at], lost[at]) if count else []
-                self.notes[i] = [*group.notes[at], *floor, *more]
+        noted = good if floor or any(group.notes) else good & (relaxed > 0)
+        for at in np.flatnonzero(noted).tolist():
+            count = int(relaxed[at])
+            more = describe_relaxed_steps(count, float(moved[at]), float(lost[at])) if count else []
+            self.notes[group.which[at]] = [*group.notes[at], *floor, *more]
         if self.values is not None and self.balance is not None:
             start, unit = found.summary[START_ENERGY, good, None], group.energy[good, None]
             rows = np.flatnonzero(good)
@@ -612,6 +618,11 @@ class EnsembleTable:
 
 def _check(mechanism: Mechanism, settings: RunSettings) -> Lookup:
     """As `simulate` checks it; returns what is known of it."""
+    if mechanism.events:
+        raise MechanismError(
+            f"'{mechanism.name}' has events, which ensembles do not locate; simulate its variants one by one, or "
+            "remove them: mechanism.events.clear()"
+        )
     known = check_for_run(mechanism, mechanism.assemble)
     check_drive_times(mechanism, settings.duration)
     return known

@@ -11,7 +11,7 @@ import numpy as np
 ARRAYS = (
     *("body_parentid", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
     *("body_gravcomp", "body_jntadr", "body_jntnum", "body_mocapid", "jnt_type", "jnt_pos", "jnt_axis"),
-    *("jnt_dofadr", "jnt_qposadr", "jnt_stiffness", "jnt_stiffnesspoly", "jnt_limited", "dof_damping"),
+    *("jnt_dofadr", "jnt_qposadr", "qpos0", "jnt_stiffness", "jnt_stiffnesspoly", "jnt_limited", "dof_damping"),
     *("dof_dampingpoly", "dof_armature", "dof_frictionloss", "qpos_spring", "site_bodyid", "site_pos"),
     *("site_quat", "eq_type", "eq_obj1id", "eq_obj2id", "eq_objtype", "eq_data", "eq_active0"),
     *("tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_armature", "tendon_limited"),
@@ -39,8 +39,9 @@ def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     data = mujoco.MjData(model)
     words: dict[str, Any] = {"dropped": dropped, "name": spec.modelname}
     keyframe = question["keyframe"]
+    known = [model.key(k).name for k in range(model.nkey)]
+    words["others"] = [name for name in known if name and name != keyframe][:MOST_KEYFRAMES]
     if keyframe is not None:
-        known = [model.key(k).name for k in range(model.nkey)]
         if keyframe not in known:
             return {**words, "keyframes": known[:MOST_KEYFRAMES]}, {}
         mujoco.mj_resetDataKeyframe(model, data, known.index(keyframe))

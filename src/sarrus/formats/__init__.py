@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..lazy import load_on_use
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism import load as load_model_file
+from ..names import suggests
 from .rational import from_rational
 from .report import Report
 
@@ -99,6 +100,7 @@ def read(
     return Imported(mechanism, parts.report, series)
 
 
+@suggests
 def load(path: str | Path, *, check: bool = True) -> Mechanism:
     """Read a mechanism from a model file (YAML), or from an MJCF, URDF or ASMT file.
 

@@ -20,6 +20,7 @@ from .parts import (
     ON_PLANE,
     PLANAR,
     PRISMATIC,
+    RECTANGULAR,
     REVOLUTE,
     SPHERICAL,
     UNIVERSAL,
@@ -139,7 +140,7 @@ class Builder:
         far, wide = measure_gap(c, A, B)
         one = closed or far <= SAME_IN_FILE * self.size
         # where a body slides, the point is that of the second one
-        slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, ON_LINE, ON_PLANE)
+        slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, RECTANGULAR, ON_LINE, ON_PLANE)
         at = (B if slides else A).place if one else np.array([A.place, B.place])
         if c.kind == SPHERICAL:
             m.spherical(name, *bodies, at=at)
@@ -162,6 +163,8 @@ class Builder:
             m.point_on_line(name, *bodies, at=at, axis=axis)
         elif c.kind == PLANAR:
             m.planar(name, *bodies, at=at, normal=axis)
+        elif c.kind == RECTANGULAR:
+            m.rectangular(name, *bodies, at=at, normal=axis)
         else:
             m.point_on_plane(name, *bodies, at=at, normal=axis)
         self.add_load(m, c, name, A, B, held)
@@ -228,9 +231,9 @@ class Builder:
             rigid = self.rigids.get(self.where[link])
             if rigid is None or rigid.name != link:
                 continue
-            point = f"{link} origin"
-            if point not in self.names:
-                m.point(self.own_name(point), link, rigid.pose.place)
+            # a point of the file may have this name, and be elsewhere
+            point = self.own_name(f"{link} origin")
+            m.point(point, link, rigid.pose.place)
             m.set_velocity(point, velocity)
             m.set_angular_velocity(link, spin)
 

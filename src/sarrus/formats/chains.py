@@ -21,6 +21,7 @@ from .parts import (
     ON_PLANE,
     PLANAR,
     PRISMATIC,
+    RECTANGULAR,
     REVOLUTE,
     SPHERICAL,
     UNIVERSAL,
@@ -110,11 +111,12 @@ class _Chain:
         if centre is not None:
             return self.about(centre, ways)
         if not self.hinges:
-            return (
-                [self.one(PRISMATIC, self.slides[0].axis, self.slides[0].point)]
-                if ways == 1
-                else None
-            )
+            if ways == 1:
+                return [self.one(PRISMATIC, self.slides[0].axis, self.slides[0].point)]
+            if ways == 2:
+                normal = np.cross(*_two([s.axis for s in self.slides]))
+                return [self.one(RECTANGULAR, normal, self.slides[0].point)]
+            return None
         axis = self.hinges[0].axis
         if _rank([h.axis for h in self.hinges]) > 1:
             return self.cross() if not self.slides and len(self.hinges) == 2 else None

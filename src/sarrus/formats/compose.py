@@ -25,6 +25,7 @@ from .parts import (
     LARGEST,
     PLANAR,
     PRISMATIC,
+    RECTANGULAR,
     REVOLUTE,
     SPHERICAL,
     UNIVERSAL,
@@ -358,9 +359,9 @@ class _Composer(Builder):
             raise self.parts.refuse(
                 f"joints {words} through massless links lead from '{name}' back to itself; give them masses"
             )
-        if self.keep_light(steps, links):
-            return
         same = reduce_chain(steps, self.size)
+        if self.keep_light(steps, links, same is None):
+            return
         if same is None:
             raise self.parts.refuse(
                 f"joints {words} in a row through massless links "
@@ -368,16 +369,16 @@ class _Composer(Builder):
             )
         self.replace_chain(steps, links, same, words)
 
-    def keep_light(self, steps: list[Connection], links: list[str]) -> bool:
-        """Keep massless links where something acts in their joints: with so little mass that none of it is felt.
+    def keep_light(self, steps: list[Connection], links: list[str], alone: bool) -> bool:
+        """Keep massless links where that is needed, with so little mass that none of it is felt.
 
-        Every joint of the row must move the link at its end in its own way, else it has no inertia. Returns
-        whether that is so.
+        Needed: where something acts in their joints, or where no one joint equals them (alone). Every joint of
+        the row must move the link at its end in its own way, else it has no inertia. Returns whether that is so.
         """
         tied = {name for c in self.parts.couplings for name in (c.joint, c.other)}
         acted = any(c.armature or c.stiffness or c.damping or c.name in tied for c in steps)
         if (
-            not acted
+            not (acted or alone)
             or any(c.motion is not None for c in steps)
             or not are_independent(steps, self.size)
         ):
@@ -394,8 +395,9 @@ class _Composer(Builder):
                 if n == name
             ]
             rigid.center = np.mean(ends, axis=0)
+        why = "for what acts in their joints" if acted else "as no one joint equals theirs"
         self.report.changed.append(
-            f"massless links {', '.join(links)} stay, for what acts in their joints; each was given "
+            f"massless links {', '.join(links)} stay, {why}; each was given "
             f"{mass:.1g} kg, {UNFELT:g} of the mean mass, which no motion feels"
         )
         return True
@@ -492,7 +494,7 @@ class _Composer(Builder):
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
         turn, shift = np.eye(3), np.zeros(3)
         offset = B.place - A.place
-        if c.kind == PRISMATIC:
+        if c.kind in (PRISMATIC, RECTANGULAR):
             turn = A.turn @ nearest_half_turn(A.turn.T @ B.turn) @ B.turn.T
         elif c.kind == UNIVERSAL:
             turn = spread_turn(A.axis, B.axis, c.length)
@@ -533,7 +535,9 @@ class _Composer(Builder):
             allowed = BRIDGED * self.size if misfit is None else misfit
             gap = max(max(g.metres, g.radians * self.size) for g in error.gaps.values())
             if gap > allowed:
-                error.args = (f"{self.report.source}: {error}",)
+                small = gap < 1e-3 * self.size
+                more = f"; misfit={2.0 * gap:.1g} (--misfit) would bridge it" if small else ""
+                error.args = (f"{self.report.source}: {error}{more}",)
                 raise
             found = assemble(held, misfit=2.0 * gap)
             gaps, bridged = error.gaps, allowed

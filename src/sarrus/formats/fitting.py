@@ -13,6 +13,7 @@ from .parts import (
     ON_PLANE,
     PLANAR,
     PRISMATIC,
+    RECTANGULAR,
     REVOLUTE,
     WELD,
     Connection,
@@ -29,7 +30,7 @@ def measure_gap(c: Connection, A: Placement, B: Placement) -> tuple[float, float
     offset = B.place - A.place
     if c.kind in (PRISMATIC, CYLINDRICAL, ON_LINE):
         offset = offset - A.axis * float(A.axis @ offset)
-    elif c.kind in (PLANAR, ON_PLANE):
+    elif c.kind in (PLANAR, ON_PLANE, RECTANGULAR):
         offset = A.axis * float(A.axis @ offset)
     elif c.kind == DISTANCE:
         offset = np.array([float(np.linalg.norm(offset)) - c.length])
@@ -39,7 +40,7 @@ def measure_gap(c: Connection, A: Placement, B: Placement) -> tuple[float, float
         wide = float(np.arctan2(sine, abs(cosine) if c.closure else cosine))
     elif c.kind == WELD:
         wide = angle_of(A.turn.T @ B.turn)
-    elif c.kind == PRISMATIC:
+    elif c.kind in (PRISMATIC, RECTANGULAR):
         wide = angle_of(nearest_half_turn(A.turn.T @ B.turn).T @ A.turn.T @ B.turn)
     return float(np.linalg.norm(offset)), wide
 

@@ -33,6 +33,7 @@ from .parts import (
     Parts,
     Placement,
     frame_along,
+    turn_about,
 )
 from .report import Report
 from .xml import Node, load
@@ -208,8 +209,12 @@ class _Reader:
         self.off = self.switched_off()
         if keyframe is not None:
             self.report.changed.append(f"it stands at keyframe '{keyframe}'")
-            if model.qvel.any():
-                self.report.drop("velocities of a keyframe", keyframe)
+        elif model.others:
+            self.report.drop(
+                "keyframes (start at one with keyframe=NAME, --keyframe)", *model.others
+            )
+        # velocity of the origin of each link, and its spin, in world directions
+        self.twists = {GROUND: (np.zeros(3), np.zeros(3))}
         self.bodies = [GROUND, *self.body_names()]
 
     def switched_off(self) -> set[str]:
@@ -269,18 +274,50 @@ class _Reader:
         joints = range(m.body_jntadr[k], m.body_jntadr[k] + m.body_jntnum[k])
         if m.body_mocapid[k] >= 0:
             self.report.drop("motion of mocap bodies (they are fixed)", name)
+        base = self.parts.pose(parent)
+        now, spin = base @ stand, self.twists[parent][1]
+        velocity = self.twists[parent][0] + np.cross(spin, now.place - base.place)
         if not joints:
             self.parts.connections.append(
                 Connection(f"{name} fixed", WELD, parent, name, (stand, Placement()))
             )
-            return
         for number, j in enumerate(joints):
             last = number == len(joints) - 1
             child = name if last else f"{name} before {self.name('jnt', joints[number + 1])}"
+            now, velocity, spin = self.step(j, now, velocity, spin)
             if not last:
-                self.parts.links[child] = Link(child, pose)
+                # between two joints it stands where the first one has brought it
+                self.parts.links[child] = Link(child, now)
             self.add_joint(j, parent, child, stand)
             parent, stand = child, Placement()
+        self.twists[name] = (velocity, spin)
+        if joints and m.qvel.any():
+            self.parts.velocities.append((name, velocity, spin))
+
+    def step(
+        self, j: int, base: Placement, velocity: Floats, spin: Floats
+    ) -> tuple[Placement, Floats, Floats]:
+        """Frame, velocity of its origin and spin after a joint; base: before it, with the joint at qpos0."""
+        m, kinds = self.model, self.model.enums["mjtJoint"]
+        kind, at, dof = int(m.jnt_type[j]), m.jnt_qposadr[j], m.jnt_dofadr[j]
+        if kind == kinds["mjJNT_FREE"]:
+            pose = Placement(_turn(m.qpos[at + 3 : at + 7]), np.array(m.qpos[at : at + 3]))
+            return pose, np.array(m.qvel[dof : dof + 3]), pose.turn @ m.qvel[dof + 3 : dof + 6]
+        axis = base.turn @ m.jnt_axis[j]
+        if kind == kinds["mjJNT_SLIDE"]:
+            way = axis * float(m.qpos[at] - m.qpos0[at])
+            velocity = velocity + np.cross(spin, way) + axis * m.qvel[dof]
+            return Placement(base.turn, base.place + way), velocity, spin
+        anchor = base.point(m.jnt_pos[j])
+        if kind == kinds["mjJNT_BALL"]:
+            turn = base.turn @ _turn(m.qpos[at : at + 4])
+            faster = spin + turn @ m.qvel[dof : dof + 3]
+        else:
+            turn = turn_about(axis, float(m.qpos[at] - m.qpos0[at])) @ base.turn
+            faster = spin + axis * m.qvel[dof]
+        there = anchor - turn @ m.jnt_pos[j]
+        held = velocity + np.cross(spin, anchor - base.place)
+        return Placement(turn, there), held + np.cross(faster, there - anchor), faster
 
     def add_joint(self, j: int, parent: str, child: str, stand: Placement) -> None:
         m, kinds = self.model, self.model.enums["mjtJoint"]

@@ -23,6 +23,7 @@ LARGEST = 1e12
 REVOLUTE, SPHERICAL, WELD = "revolute", "spherical", "weld"
 PRISMATIC, CYLINDRICAL, UNIVERSAL, PLANAR = "prismatic", "cylindrical", "universal", "planar"
 ON_LINE, ON_PLANE, DISTANCE = "point-on-line", "point-on-plane", "distance"
+RECTANGULAR = "rectangular"
 
 # equations of each kind, as its author counts them
 EQUATIONS = {
@@ -33,6 +34,7 @@ EQUATIONS = {
     CYLINDRICAL: 4,
     UNIVERSAL: 4,
     PLANAR: 3,
+    RECTANGULAR: 4,
     ON_LINE: 2,
     ON_PLANE: 1,
     DISTANCE: 1,

@@ -21,7 +21,8 @@ from ..arrays import Floats, plain_sum
 from ..disk import read_file
 from ..engines import ENGINES
 from ..engines.markup import LEAST_INERTIA, write_inertial, write_tag, write_tie
-from ..engines.tree import Row, find_steps, raise_inertia, split_loops, turn_row
+from ..engines.running import find_start_motion
+from ..engines.tree import Row, find_rates, find_steps, raise_inertia, split_loops, turn_row
 from ..foreign import ForeignError, ask
 from ..kinematics.configuration import in_space
 from ..mechanism import Mechanism, MechanismError
@@ -46,6 +47,8 @@ from .report import Report
 EASY = (REVOLUTE, SPHERICAL, WELD)
 # names of the steps of a joint that has several, after its own: of one or two sliders, of one or two hinges
 STEPS = {"slide": (("travel",), ("x", "y")), "hinge": (("turn",), ("first", "second"))}
+# the keyframe of MJCF that holds initial velocities
+START = "start"
 # all that stands in a file of closures; more than any holds [bytes]
 _CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
 MOST_BYTES = 10_000_000
@@ -232,7 +235,6 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Body
         ("drives", m.drives),
     ):
         report.drop(kind, *(item.name for item in items))
-    report.drop("start velocities", *(n for n, _ in (*m.velocities, *m.angular_velocities)))
     report.taken = [
         f"{len(m.bodies)} bodies",
         f"{len(m.joints)} joints, {len(tree.closures)} of them closing loops",
@@ -245,7 +247,11 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Body
 
 def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
     """Write MJCF: hinges, sliders and balls as joints, loops as connects and welds."""
+    start = mechanism
     mechanism, tree, report = _begin(mechanism, path, "MJCF")
+    keyframe = list(_keyframe(start, mechanism, tree))
+    if keyframe:
+        report.taken.append(f"initial velocities as keyframe '{START}'")
     lines = [
         f"{write_tag('mujoco', model=mechanism.name)}>",
         '  <compiler angle="radian" autolimits="false" inertiafromgeom="false"/>',
@@ -257,6 +263,7 @@ def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
         *(f"    {line}/>" for joint in tree.closures for line in _mjcf_closure(mechanism, joint)),
         *(f"    {line}/>" for line in _mjcf_couplings(mechanism, tree, report)),
         "  </equality>",
+        *keyframe,
         "</mujoco>",
     ]
     text = "\n".join(lines) + "\n"
@@ -283,6 +290,42 @@ def _mjcf_bodies(
             yield from (f"{pad}  {line}/>" for line in _mjcf_joints(m, joint, report))
         yield from _mjcf_bodies(m, tree, child, depth + 1, report)
         yield f"{pad}</body>"
+
+
+def _keyframe(start: Mechanism, m: Mechanism, tree: BodyTree) -> Iterator[str]:
+    """Initial velocities, where something moves at the start; start: the mechanism as its user made it."""
+    if not (start.velocities or start.angular_velocities or start.drives):
+        return
+    velocities, spins = find_start_motion(start)
+    names = [b.name for b in start.bodies]
+    bodies = {b.name: b for b in m.bodies}
+    # twists of the bodies, as velocity of the point in the world's origin, and spin
+    moving = {GROUND: (np.zeros(3), np.zeros(3))}
+    for name, velocity, spin in zip(names, velocities, spins, strict=True):
+        moving[name] = (velocity - np.cross(spin, bodies[name].center), spin)
+    numbers = list(_start_numbers(tree, GROUND, moving))
+    qpos, qvel = (np.concatenate(part) for part in zip(*numbers, strict=True))
+    yield "  <keyframe>"
+    yield f"    {write_tag('key', name=START, qpos=qpos, qvel=qvel)}/>"
+    yield "  </keyframe>"
+
+
+def _start_numbers(
+    tree: BodyTree, above: str, moving: dict[str, tuple[Floats, Floats]]
+) -> Iterator[tuple[Floats, Floats]]:
+    """Coordinates and rates of joints, in the order in which bodies are written."""
+    for child, joint in tree.children.get(above, ()):
+        velocity, spin = moving[child]
+        if joint is None:
+            yield np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.append(velocity, spin)
+        else:
+            base = moving[above]
+            turning = spin - base[1]
+            sliding = velocity - base[0] + np.cross(turning, joint.at)
+            rates = find_rates(joint.row, sliding, turning)
+            for (kind, _), rate in zip(joint.row, rates, strict=True):
+                yield np.array([1.0, 0.0, 0.0, 0.0] if kind == "ball" else [0.0]), rate
+        yield from _start_numbers(tree, child, moving)
 
 
 def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[str]:
@@ -365,9 +408,8 @@ def save_osim(mechanism: Mechanism, path: Path) -> Report:
     report = Report(path.name, "written as OpenSim's model")
     from ..engines import opensim
 
-    tree = opensim.save_model(mechanism, path)
+    tree = opensim.save_model(mechanism, path, *find_start_motion(mechanism))
     m = mechanism
-    report.drop("start velocities", *(n for n, _ in (*m.velocities, *m.angular_velocities)))
     report.drop("points", *(marker.name for marker in m.markers))
     report.taken = [
         f"{len(m.bodies)} bodies",
@@ -382,7 +424,12 @@ def save_osim(mechanism: Mechanism, path: Path) -> Report:
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
     """Write URDF, and next to it, with the ending .yaml, its closures, which replace only closures of a URDF."""
     _check_closures(path.with_suffix(".yaml"))
+    start = mechanism
     mechanism, tree, report = _begin(mechanism, path, "URDF")
+    report.drop(
+        "initial velocities (URDF has none)",
+        *(n for n, _ in (*start.velocities, *start.angular_velocities)),
+    )
     report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
     for t in mechanism.torsions:
         if t.stiffness or t.torque:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .dual import DUAL_NUMBER
 from .language.kinds import BOOL, DTYPES, FLOAT, INT, ArrayType, ObjectLayout, TupleType
 
 Packed = tuple[tuple[Any, ...], bytes, list[Any]]
@@ -59,7 +60,7 @@ def find_layout() -> ObjectLayout:
 
 
 # the types that code compares with, always the first words
-_OWN = [np.dtype(x) for x in (np.float64, np.int64, np.bool_, np.complex128)]
+_OWN = [np.dtype(x) for x in (np.float64, np.int64, np.bool_, np.complex128, DUAL_NUMBER)]
 _TYPES = [id(np.ndarray), *map(id, _OWN)]
 # types of numbers and named tuples, as they were seen first; of arrays, by their dtype and axes
 _KINDS: dict[type, Any] = {float: FLOAT, int: INT, bool: BOOL, type(None): None}

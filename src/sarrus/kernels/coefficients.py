@@ -10,6 +10,7 @@ import numpy as np
 from .applied_forces import add_load_coefficient, keep_load_forms
 from .compiler import kernel
 from .double_double import alike, is_wide, rounded
+from .dual import is_dual, largest_part
 from .elements.drive import add_sides
 from .forms import eval_form_rates
 from .simd import WIDTH, in_lanes, lanes_from, rows_of_lanes, width_of
@@ -174,7 +175,7 @@ def sum_products(form, ws, k, apart):
     apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
     them while the coefficients before are on their way.
     """
-    if width_of(ws.acc_sq) == 1 and not is_wide(ws.acc_sq):
+    if width_of(ws.acc_sq) == 1 and not (is_wide(ws.acc_sq) or is_dual(ws.acc_sq)):
         for g in range((len(form.sq_c) + TOGETHER - 1) // TOGETHER):
             last = min((g + 1) * TOGETHER, len(form.sq_c))
             sum_squares_together(form, ws, k, apart, g * TOGETHER, last)
@@ -257,8 +258,9 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     for i in range(nq):
         x = ws.x[form.pos_q[i]]
         row[i] = x
-        largest = max(largest, abs(x))
-        total += abs(x)
+        size = largest_part(x, ws.weights[0])
+        largest = max(largest, size)
+        total += size
     lam = ws.lam[k]
     for c in range(nc):
         lam[c] = ws.x[form.pos_c[c]] * (m * (m - 1.0))
@@ -466,7 +468,7 @@ def make_coefficients(form, ws, loads, refinements, first, last, qc):
     """Coefficients first .. last, and ws.size, the largest entry of each."""
     if (
         loads is None
-        and not is_wide(ws.x)
+        and not (is_wide(ws.x) or is_dual(ws.x))
         and len(ws.inverse) > 0
         and refinements == 0
         and is_regular(form, ws.L)

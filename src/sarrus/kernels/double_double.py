@@ -34,6 +34,11 @@ def rounded(x: Any) -> Any:
     return x
 
 
+def shortened(x: Any) -> Any:
+    """The same, but a dual number keeps its derivatives: for functions that have no more digits than doubles."""
+    return x
+
+
 def widen(x: Floats) -> np.ndarray:
     """Doubles as wide numbers."""
     return x.astype(np.complex128)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .double_double import widen
+from .dual import make_duals
 from .simd import WIDTH, fill_lanes
 
 
@@ -112,6 +113,8 @@ class Workspace(NamedTuple):
     Q: Floats
     # numbers of the step that is being taken (series.py)
     step: Floats
+    # by what derivatives count in its length (dual.py)
+    weights: Floats
     # of mechanisms of few unknowns, rows of lanes: K^-1; what unknowns of before, and sums of products, add to the
     # unknowns; these; what they add to forms and multipliers at squares, and at pairs
     inverse: Floats
@@ -207,15 +210,33 @@ def make_wide(arrays: Any) -> Any:
     return set_apart(_with_leaves(arrays, leaves))
 
 
-def set_apart(arrays: Any) -> Any:
-    """A named tuple with wide numbers in it as one of another class: code is found by classes (arguments.py)."""
-    made: Any = _wide_class(arrays.__class__)
+def set_apart(arrays: Any, prefix: str = "Wide") -> Any:
+    """A named tuple of other numbers than doubles as one of another class: code is found by it (arguments.py)."""
+    made: Any = _class_apart(prefix, arrays.__class__)
     return made(*arrays)
 
 
 @cache
-def _wide_class(made: Any) -> Any:
-    return type(f"Wide{made.__name__}", (made,), {"__slots__": ()})
+def _class_apart(prefix: str, made: Any) -> Any:
+    return type(f"{prefix}{made.__name__}", (made,), {"__slots__": ()})
+
+
+def make_dual(arrays: Any, rates: Iterator[Floats] | None = None) -> Any:
+    """The same named tuple with dual numbers for doubles; rates: derivatives of each array of doubles, if any."""
+    leaves = (
+        x if x.dtype != np.float64 else make_duals(x, None if rates is None else next(rates))
+        for x in _leaves(arrays)
+    )
+    return set_apart(_with_leaves(arrays, leaves), "Dual")
+
+
+def make_dual_workspace(form: Form, order: int) -> Workspace:
+    """Scratch memory for dual numbers; sizes, pivots and what a step is judged by are doubles."""
+    ws = Workspace(
+        *(make_duals(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count))
+    )
+    sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
+    return set_apart(ws._replace(**sizes, reference_pivots=np.zeros(len(form.phi0))), "Dual")
 
 
 def _leaves(arrays: Any) -> Iterator[Any]:
@@ -280,8 +301,8 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
         (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
         # acc_sq, acc_bl, acc_sl, acc_al, acc_lb, acc_more
         (ns,), (nb,), (ns,), (nb,), (nb,), (ns,),
-        # q, v, dq; size, log_size, reach; usual, Q, step
-        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,),
+        # q, v, dq; size, log_size, reach; usual, Q, step, weights
+        (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,), (1,),
         # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b
         (few, width), (few, width), (columns, width), (2, width), (few, ns), (few, nb), (few, nb),
     ]  # fmt: skip

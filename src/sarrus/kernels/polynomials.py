@@ -73,14 +73,28 @@ def eval_series(x, order, s):
 @kernel
 def eval_polynomial(qc, order, s, q, v):
     """Position and velocity at s after the start of a step, by Horner's rule."""
-    for i in range(qc.shape[1]):
-        x, y = 0.0, 0.0
-        for k in range(shared(order), 0, -1):
-            # the derivative of what is there so far, by the same scheme
-            y = y * s + x
-            x = x * s + (qc[k, i] if k <= order else 0.0)
-        q[i] = x * s + qc[0, i]
-        v[i] = y * s + x
+    n = qc.shape[1]
+    # two coordinates at once: the products of one wait for each other, those of the other do not
+    for half in range(n // 2):
+        eval_two(qc, order, s, 2 * half, 2 * half + 1, q, v)
+    if n % 2 == 1:
+        eval_two(qc, order, s, n - 1, n - 1, q, v)
+
+
+@kernel
+def eval_two(qc, order, s, i, j, q, v):
+    """Positions and velocities of two coordinates, or of one twice."""
+    x, y, z, w = 0.0, 0.0, 0.0, 0.0
+    for k in range(shared(order), 0, -1):
+        # the derivative of what is there so far, by the same scheme
+        y = y * s + x
+        w = w * s + z
+        x = x * s + (qc[k, i] if k <= order else 0.0)
+        z = z * s + (qc[k, j] if k <= order else 0.0)
+    q[i] = x * s + qc[0, i]
+    v[i] = y * s + x
+    q[j] = z * s + qc[0, j]
+    v[j] = w * s + z
 
 
 @kernel

@@ -93,6 +93,8 @@ SHORTEST = 1e-12
 TRIES = 4
 OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
 LOOSEST = 1e-5
+# tries that are near one and tries that are not may alternate without end: halving a step to SHORTEST takes 40
+MOST_TRIES = 200
 
 # forces of users are evaluated at so many shares of a step, and more in a long one
 LEAST_SHARES = 8
@@ -192,6 +194,8 @@ def choose_length(loads, goal, control, t, stop):
     """The length of the next try, and whether it ends at `stop`; returns why there is none, or GOES_ON."""
     h = control[LENGTH]
     tried = int(control[TRIED])
+    if tried > MOST_TRIES:
+        return TOO_SHORT
     if tried > 0 and tried % TRIES == 0 and control[NEAREST] < SINGULAR_LANDING:
         # rounding, not truncation: no step is short enough; go on a little looser, counted
         control[LOOSE] *= 10.0

@@ -404,3 +404,45 @@ def eval_energies(form, loads, out, energies):
             potential += eval_load_energy(loads, out.angles[k])
         energies[0, k] = kinetic
         energies[1, k] = potential
+
+
+# places in the totals of a run: total and potential energy at its start, the largest energy exchanged so far, and
+# the largest term of the energy so far, of which rounding is a share
+FIRST_ENERGY, FIRST_POTENTIAL, MOST_EXCHANGED, MOST_HELD = range(4)
+TOTALS = 4
+
+
+@entry
+def weigh_steps(form, loads, pieces, carried, restored, is_first, state, totals, drift, exchanged):
+    """Energy balance at the start of each step and at the end of the last, one entry each.
+
+    carried: angles and work at the end; restored: energy correction before each step; is_first: the run begins
+    with these steps. Outputs: state: position and velocity at the end; totals, updated; drift: energy error of the
+    integration; exchanged: the largest so far of kinetic energy, change of the potential, and work.
+    """
+    q, v = state[0], state[1]
+    for n in range(len(drift)):
+        # the end of the last step is that of its polynomial
+        k = min(n, len(pieces.orders) - 1)
+        ends = n > k
+        s = pieces.starts[n] - pieces.starts[k] if ends else 0.0
+        order = pieces.orders[k] if ends else min(pieces.orders[k], 1)
+        eval_piece(pieces.coefficients[k], order, s, q, v)
+        kinetic, potential = eval_energy(form, q, v)
+        work = 0.0
+        if loads is not None:
+            series, na = pieces.angle_and_work_series[k], len(carried) - 1
+            for i in range(na):
+                loads.theta[i] = carried[i] if ends else series[i, 0]
+            work = carried[na] if ends else series[na, 0]
+            eval_load_forms(loads, q)
+            potential += eval_load_energy(loads, loads.theta)
+        if n == 0 and is_first:
+            totals[FIRST_ENERGY] = kinetic + potential - work
+            totals[FIRST_POTENTIAL] = potential
+        gained = kinetic + potential - work - totals[FIRST_ENERGY]
+        drift[n] = abs(gained - restored[min(n, len(restored) - 1)])
+        moved = max(kinetic, abs(potential - totals[FIRST_POTENTIAL]), abs(work))
+        totals[MOST_EXCHANGED] = max(totals[MOST_EXCHANGED], moved)
+        totals[MOST_HELD] = max(totals[MOST_HELD], abs(potential), abs(work))
+        exchanged[n] = totals[MOST_EXCHANGED]

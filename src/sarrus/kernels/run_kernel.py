@@ -16,11 +16,7 @@ from ..arrays import Floats, Ints
 from ..thresholds import (
     CONTRADICTION,
     CRAWLING_STEPS,
-    DRIFT_AT_REST,
-    DRIFT_NOTED,
-    DRIFT_ROUNDING,
     SINGULAR_LANDING,
-    SMALLEST_TOLERANCE,
 )
 from .applied_forces import eval_decay, eval_load_energy, eval_load_forms
 from .compiler import entry, exact, kernel
@@ -48,7 +44,7 @@ from .series_step import (
     take_step,
 )
 from .simd import shared
-from .step_control import ASKED_AFTER, LEFT, STIFF
+from .step_control import ASKED_AFTER, LEFT, STIFF, drift_at_rest, noted_drift
 
 # columns of places and of velocities
 PLACE, RATE = 0, 1
@@ -220,11 +216,11 @@ def is_balanced(ws, setting, kept, record):
     exchanged = max(step[EXCHANGED], abs(step[STRAIN] - summary[START_STRAIN]))
     summary[MOST_EXCHANGED] = max(summary[MOST_EXCHANGED], exchanged)
     summary[MOST_HELD] = max(summary[MOST_HELD], step[HELD])
-    least = max(setting, SMALLEST_TOLERANCE)
-    noise = max(DRIFT_AT_REST * least, DRIFT_ROUNDING) * summary[MOST_HELD]
+    allowed = noted_drift(setting) * summary[MOST_EXCHANGED]
+    allowed += drift_at_rest(setting, summary[MOST_HELD])
     drift = abs(step[END_ENERGY] - summary[PUT_BACK] - kept.balance[FIRST_ENERGY])
     # written so that nan is not
-    return drift <= ALIKE * (DRIFT_NOTED * least * summary[MOST_EXCHANGED] + noise)
+    return drift <= ALIKE * allowed
 
 
 @kernel

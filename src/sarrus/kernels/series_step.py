@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import ROUND_OFF, SINGULAR_LANDING
+from ..thresholds import DRIFT_DRIVEN, ROUND_OFF, SINGULAR_LANDING
 from .applied_forces import (
     eval_load_energy,
     eval_load_forms,
@@ -45,6 +45,7 @@ from .solve import (
 )
 from .step_control import (
     ASKED_AFTER,
+    BESIDE,
     BEYOND,
     CORRECTIONS,
     DRIFT_SLACK,
@@ -79,6 +80,8 @@ INVERSE = 1.0 / np.maximum(np.arange(fill_lanes(HIGHEST_ORDER + 1)), 1.0)
 INVERSE_BEFORE = np.append(1.0, INVERSE[:-1])
 # coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
 SMALL = 8
+# of what may be missing of the work of drives in a run: in a step near a singular configuration
+STEP_SHARE = 0.1
 # of a coefficient: numbers end at 1e308
 LARGEST = 1e300
 
@@ -404,8 +407,11 @@ def choose_order(ws, rules, least, known, order, log_step, local, near, balance)
 
 
 @kernel
-def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, kept):
-    """Energy and correction of a landing, in ws.step; returns whether it may be kept."""
+def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, kept):
+    """Energy and correction of a landing, in ws.step; returns whether it may be kept.
+
+    near: whether the step begins or ends near a singular configuration.
+    """
     balance, step = kept.balance, ws.step
     kinetic, potential = eval_energy(form, ws.q, ws.v)
     now = kinetic + potential
@@ -425,13 +431,18 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, kept):
     tolerance = balance[LOCAL]
     scale = max(balance[SCALE], exchanged)
     allowed = ENERGY_SLACK * (tolerance + NOISE) * scale + 1e-12 * held
+    most = DRIFT_SLACK * allowed
+    if loads is not None and len(loads.drives.equations) > 0:
+        # the work of a drive has half of the digits there; another branch has another velocity
+        most = max(most, DRIFT_DRIVEN * scale)
+        allowed = choose(near, max(allowed, STEP_SHARE * DRIFT_DRIVEN * scale), allowed)
     step[OFF] = off
     step[KINETIC] = kinetic
     step[END_ENERGY] = now
     step[EXCHANGED] = exchanged
     step[HELD] = held
     # written so that nan is rejected too
-    drifts = abs(now - balance[FIRST_ENERGY]) <= DRIFT_SLACK * allowed
+    drifts = abs(now - balance[FIRST_ENERGY]) <= most
     return off <= SLACK * local + NOISE and abs(now - step[ENERGY]) <= allowed and drifts
 
 
@@ -485,7 +496,8 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
                 h, order, local = BEYOND**2 * first, first_order, balance[LOCAL]
                 elsewhere = ELSEWHERE
             continue
-        if weigh_landing(form, ws, loads, known, order, h, local, moved, turned, kept):
+        beside = near or ratio < BESIDE
+        if weigh_landing(form, ws, loads, known, order, h, local, moved, turned, beside, kept):
             break
         counters[REJECTED] += 1
         attempts += 1

@@ -5,7 +5,14 @@ from functools import cache
 import numpy as np
 
 from ..arrays import Floats
-from ..thresholds import ROUND_OFF
+from ..thresholds import (
+    DRIFT_AT_REST,
+    DRIFT_NOTED,
+    DRIFT_ROUNDING,
+    ROUND_OFF,
+    SMALLEST_TOLERANCE,
+)
+from .compiler import formula
 
 HIGHEST_ORDER = 30
 # a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
@@ -102,3 +109,18 @@ def log_cost() -> Floats:
     """
     p = np.arange(HIGHEST_ORDER + 1.0)
     return np.log(4.0 + p + 0.015 * p**2)
+
+
+@formula
+def noted_drift(tolerance: float) -> float:
+    """Share of the energy exchanged above which a note states the energy error of a run."""
+    return DRIFT_NOTED * max(tolerance, SMALLEST_TOLERANCE)
+
+
+@formula
+def drift_at_rest(tolerance: float, held: float) -> float:
+    """Energy error of a run that hardly moves: rounding, and configurations that are off by the tolerance.
+
+    held: the largest term of the energy so far.
+    """
+    return max(DRIFT_AT_REST * max(tolerance, SMALLEST_TOLERANCE), DRIFT_ROUNDING) * held

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,6 +168,15 @@ class BodyRows:
     vectors: sparse.csr_array
     starts: Floats
     owner: Ints
+
+    @cached_property
+    def sums(self) -> sparse.csr_array:
+        """The matrix that adds up the vectors of each body."""
+        from scipy import sparse
+
+        ones, count = np.ones(len(self.owner)), len(self.owner)
+        where = (self.owner, np.arange(count))
+        return sparse.csr_array((ones, where), shape=(len(self.names), count))
 
     def only(self, name: str) -> BodyRows:
         """The rows of one body."""
@@ -345,15 +355,10 @@ def read_rows(rows: sparse.csr_array, x: Floats) -> Floats:
 
 def _collect(bodies: BodyRows, per_vector: Floats) -> Floats:
     """Sums over the vectors of each body."""
-    from scipy import sparse
-
     n, shape = len(per_vector), per_vector.shape[2:]
-    ones = np.ones(len(bodies.owner))
-    where = (bodies.owner, np.arange(len(bodies.owner)))
-    sums = sparse.csr_array((ones, where), shape=(len(bodies.names), len(bodies.owner)))
     # bodies may have no vectors at all
     flat = np.moveaxis(per_vector, 1, 0).reshape(len(bodies.owner), n * math.prod(shape))
-    return np.moveaxis((sums @ flat).reshape(len(bodies.names), n, *shape), 0, 1)
+    return np.moveaxis((bodies.sums @ flat).reshape(len(bodies.names), n, *shape), 0, 1)
 
 
 def measure_length(mechanism: Mechanism) -> float:

@@ -70,6 +70,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
         *_of_velocities(m, known),
         *_load_names(m),
         *_of_parts(m, LOADS, known, arrays),
+        *(line for event in m.events for line in event.problems(m)),
     ]
 
 

@@ -59,7 +59,7 @@ class ConstructionCalls:
             raise MechanismError(
                 f"plate '{name}': corners have shape {places.shape}; give three or more points (x, y)"
             )
-        hull = _convex_hull(places)
+        hull = convex_hull(places)
         if len(hull) < 3:
             raise MechanismError(
                 f"plate '{name}': its corners are on one line; give one beside it, or use rod()"
@@ -452,7 +452,7 @@ def _add_link(
 ) -> Body:
     """A rod between two places, or a plate if it has points beside it."""
     corners = [start, end, *(spot.place(start, end) for spot in spots if spot.body == name)]
-    if len(_convex_hull(np.array(corners))) < 3:
+    if len(convex_hull(np.array(corners))) < 3:
         return m.rod(name, start, end, mass)
     return m.plate(name, np.array(corners), mass)
 
@@ -532,7 +532,7 @@ def _unit(axis: ArrayLike | None, what: str) -> Floats:
     return np.asarray(along / size)
 
 
-def _convex_hull(points: Floats) -> Floats:
+def convex_hull(points: Floats) -> Floats:
     """Corners of the convex hull, counterclockwise; fewer than three if all are on one line."""
     size = float(np.ptp(points, axis=0).max())
     ordered = sorted({(float(x), float(y)) for x, y in points})

@@ -399,6 +399,7 @@ class LoadCalls:
     couplings: list[Coupling]
     user_forces: list[UserForce]
     drives: list[Drive]
+    joints: list[Joint]
 
     def _name(self, body: Body | str, what: str) -> str:
         raise NotImplementedError
@@ -579,7 +580,10 @@ class LoadCalls:
         """
         name = as_word(name, "name of a drive")
         what = f"drive '{name}'"
-        drive = Drive(name, self._joint_name(joint, what), as_motion(motion, what))
+        driven = self._joint_name(joint, what)
+        kind = next((j.kind for j in self.joints if j.name == driven), None)
+        turns = None if kind is None else kind.row.coordinate == "angle"
+        drive = Drive(name, driven, as_motion(motion, what, turns))
         return self._add("drives", drive)
 
 

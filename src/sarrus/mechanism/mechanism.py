@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
-from ..names import describe_known
+from ..names import all_suggest, describe_known
 from .bodies import Body, Marker, make_rod
 from .construction import ConstructionCalls
 from .elements import (
@@ -35,6 +35,7 @@ from .elements import (
     turning_problems,
     velocity_problems,
 )
+from .event_requests import Event, when
 from .forces import LOADS, LoadCalls
 from .joint_kinds import Along, JointCalls, JointKind
 from .joints import End, Joint
@@ -46,6 +47,7 @@ STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
 PARTS = STRUCTURE | {name: name for name in LOADS}
 
 
+@all_suggest
 class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
@@ -75,6 +77,8 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             setattr(self, loads, [])
         self.velocities: list[tuple[str, Floats]] = []
         self.angular_velocities: list[tuple[str, Floats]] = []
+        # what every run looks for
+        self.events: list[Event] = []
         # whether calls refuse what they see to be wrong; where parts were added: file and line of the user
         self.at_once = True
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
@@ -222,6 +226,16 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         if self.at_once:
             self._refuse(turning_problems(given, self._now()))
         self.angular_velocities.append(given)
+
+    def event(self, name: str, quantity: Any = None, **what: Any) -> Event:
+        """Add an event that every run looks for; arguments as for `sarrus.when`."""
+        event = when(quantity, name=name, **what)
+        if any(other.name == event.name for other in self.events):
+            raise MechanismError(f"event '{name}': there is one of this name; choose another name")
+        if self.at_once:
+            self._refuse(event.problems(self))
+        self.events.append(event)
+        return event
 
     def check(self) -> None:
         """Raise MechanismError if this cannot be simulated; the message lists every reason."""
@@ -506,6 +520,10 @@ def vary(
     if size != 1 and mechanism.drives:
         raise MechanismError(
             f"mechanism '{mechanism.name}' has drives, whose lengths are functions of time; keep its size"
+        )
+    if size != 1 and mechanism.events:
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has events, whose values may be lengths; keep its size, or remove them"
         )
     new = mechanism.mapped(lambda part: part.scaled(size))
     new.gravity = gravity * mechanism.gravity

@@ -6,7 +6,7 @@ Each is a sum of a piecewise polynomial and a sine: that is all a kernel needs t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from math import perm
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from ..arrays import Floats
 from ..thresholds import LARGEST_NUMBER
 from ..tracing import UNUSABLE, Scalar, TracedNumber, UntracedError, is_usable, sine
 from .csv_table import read_table
-from .elements import MechanismError
+from .elements import MechanismError, load_units
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...)."""
+    """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...), numbers or text with units ("60 rpm")."""
 
     coefficients: tuple[float, ...]
 
@@ -239,10 +239,52 @@ def check_motion(motion: object, what: str) -> list[str]:
     return []
 
 
-def as_motion(motion: DriveMotion | float | int, what: str) -> DriveMotion:
-    """A motion; a plain number is a constant."""
+def as_motion(motion: DriveMotion | float | int, what: str, turns: bool | None) -> DriveMotion:
+    """A motion; a plain number is a constant, text with units is read as in model files.
+
+    turns: whether it is that of an angle; None if the joint is not known.
+    """
     if isinstance(motion, bool):
         raise MechanismError(f"{what}: {motion!r} is no motion; give a Polynomial, Sine or Table")
     if isinstance(motion, int | float):
         return Polynomial((float(motion),))
-    return motion
+    if turns is None or not isinstance(motion, DriveMotion):
+        return motion
+    return _in_si(motion, load_units(), turns, what) if _has_text(motion) else motion
+
+
+def _has_text(motion: DriveMotion) -> bool:
+    values = (getattr(motion, f.name) for f in fields(motion))
+    return any(
+        isinstance(x, str) for v in values for x in (v if isinstance(v, list | tuple) else (v,))
+    )
+
+
+def _in_si(motion: DriveMotion, units: Any, turns: bool, what: str) -> DriveMotion:
+    """A motion with its text as numbers in SI."""
+    kind = units.ANGLE if turns else units.LENGTH
+
+    def read(value: Any, kind: Any, word: str) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return units.in_si(value, kind)
+        except units.UnitError as error:
+            raise MechanismError(f"{what}, {word}: {error}") from None
+
+    if isinstance(motion, Polynomial):
+        given = enumerate(motion.coefficients)
+        return Polynomial(
+            tuple(read(c, units.rate_of(kind, k), f"coefficient {k}") for k, c in given)
+        )
+    if isinstance(motion, Table):
+        times = tuple(read(t, units.TIME, "times") for t in motion.times)
+        return Table(times, tuple(read(v, kind, "values") for v in motion.values))
+    kinds = {
+        "frequency": units.FREQUENCY,
+        "phase": units.ANGLE,
+        "begin": units.TIME,
+        "end": units.TIME,
+    }
+    names = [f.name for f in fields(motion)]
+    return replace(motion, **{n: read(getattr(motion, n), kinds.get(n, kind), n) for n in names})

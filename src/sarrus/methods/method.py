@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -17,10 +17,30 @@ from ..model import Model, make_model
 from ..thresholds import TIGHTEST_TOLERANCE
 from . import extended_precision
 from .monitor import Candidate, Watch
-from .outcome import Outcome
+from .outcome import AccelerationRule, LocatedEvents, MotionPart, Outcome, Record
 
 # (candidates seen since it was last asked, what is known of the run) -> when to stop [s], or None
 Stop = Callable[[list[Candidate], Watch], float | None]
+
+
+class EventLocator(Protocol):
+    """What locates events while the steps of a run come in.
+
+    may_stop: whether one of them may end the run; reached: the name of the one that did; cpu: seconds it took.
+    """
+
+    may_stop: bool
+    reached: str
+    cpu: float
+
+    def look(self, part: MotionPart, law: AccelerationRule | None, *, last: bool) -> Record | None:
+        """Look at some steps; last: the run ends with them. Returns the state at which it has to end before."""
+
+    def located(self, until: float) -> LocatedEvents:
+        """All events up to a time [s]."""
+
+    def notes(self) -> list[str]:
+        """What a user should know."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +50,7 @@ class Run:
     times: outputs, increasing [s]; setting: tolerance or step [s], whichever the method has; options: its
     further parameters, all of them; stop: asked wherever an equation comes close to depending on others,
     the run ends at the time it returns, with an output there; dense: keep the polynomials of all steps; mechanism:
-    what the model was made of, for methods in other coordinates.
+    what the model was made of, for methods in other coordinates; events: makes what locates events in this run.
     """
 
     model: Model
@@ -43,6 +63,7 @@ class Run:
     stop: Stop | None = None
     dense: bool = False
     mechanism: Mechanism | None = None
+    events: Callable[[], EventLocator] | None = None
 
 
 @dataclass(frozen=True)

@@ -335,14 +335,14 @@ class Watcher:
         times = [0.5 * (a + b) for a, b in pairwise(starts)]
         lows = [row[0] for row in old] + seen.rows[:, kernels.LOW].tolist()
         ranks = [row[1] for row in old] + seen.rows[:, kernels.RANK].tolist()
-        out = self._stretches_of_lower_rank(starts, ranks, last)
+        out = [] if full and not old else self._stretches_of_lower_rank(starts, ranks, last)
         # beyond the ends of a run nothing is lower
-        lows, ranks = [*lows, np.inf], [*ranks, ranks[-1]]
+        lows, ranks = [*lows, math.inf], [*ranks, ranks[-1]]
         ends = [*times, starts[-1], starts[0]]
         # those before the last are known
         for i in range(max(len(old) - 1, 0), len(times) - (not last)):
-            before = lows[i - 1] if i else np.inf
-            if not (lows[i] < LOW_MINIMUM and before >= lows[i] < lows[i + 1]):
+            # before the first there is the one that was added
+            if not (lows[i] < LOW_MINIMUM and lows[i - 1] >= lows[i] < lows[i + 1]):
                 continue
             same = ranks[max(i - 1, 0)] == ranks[i] == ranks[i + 1]
             # a zero there is the minimum

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -52,28 +54,29 @@ class Record:
     law: AccelerationRule | None = field(repr=False, default=None)
 
     @classmethod
-    def empty(cls, model: Model, count: int = 0) -> Record:
-        """Room for so many outputs."""
-        nq, torsions = model.coordinates, len(model.loads.torsions.first)
-        q, v, own = (np.zeros((count, nq)) for _ in range(3))
-        angles, work, restored = np.zeros((count, torsions)), np.zeros(count), np.zeros(count)
-        kept = np.zeros(count, np.int64)
-        return cls(model, np.zeros(count), q, v, angles, work, own, kept, restored)
+    def at(cls, model: Model, times: Floats, law: AccelerationRule | None = None) -> Record:
+        """Room for outputs at some times."""
+        count, nq = len(times), model.coordinates
+        q, v, own = np.zeros((3, count, nq))
+        work, restored = np.zeros((2, count))
+        angles = np.zeros((count, len(model.loads.torsions.first)))
+        return cls(model, times, q, v, angles, work, own, np.zeros(count, np.int64), restored, law)
 
     def __len__(self) -> int:
         return len(self.times)
 
     def __getitem__(self, rows: slice) -> Record:
         """The outputs of a slice, sharing memory."""
-        cut: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ROWS}
-        return replace(self, **cut)
+        return self._with(x[rows] for x in _rows_of(self))
 
     def __add__(self, other: Record) -> Record:
         """The outputs of both, one after the other."""
-        both: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROWS
-        }
-        return replace(self, **both)
+        return join_records(self.model, [self, other])
+
+    def _with(self, rows: Iterable[Any]) -> Record:
+        """Other outputs of the same model."""
+        times, q, v, angles, work, own, kept, restored = rows
+        return Record(self.model, times, q, v, angles, work, own, kept, restored, self.law)
 
     @cached_property
     def a(self) -> Floats:
@@ -134,12 +137,21 @@ class Record:
     @property
     def outputs(self) -> kernels.Outputs:
         """The arrays as the kernels take them: the same memory."""
-        names = (n for n in kernels.Outputs._fields if n != "a")
-        arrays: dict[str, Any] = {n: np.ascontiguousarray(getattr(self, n)) for n in names}
-        return kernels.Outputs(a=np.ascontiguousarray(self.own), **arrays)
+        return kernels.Outputs(*map(np.ascontiguousarray, _outputs_of(self)))
 
 
-_ROWS = ("times", "q", "v", "angles", "work", "own", "kept", "restored")
+# its fields with a row for each output, in their order
+_rows_of = attrgetter("times", "q", "v", "angles", "work", "own", "kept", "restored")
+# those of `kernels.Outputs`
+_outputs_of = attrgetter("times", "q", "v", "own", "kept", "angles", "work")
+
+
+def join_records(model: Model, parts: list[Record]) -> Record:
+    """The outputs of some records, one after the other."""
+    if not parts:
+        return Record.at(model, np.zeros(0))
+    columns = zip(*map(_rows_of, parts), strict=True)
+    return parts[0]._with(np.concatenate(column) for column in columns)
 
 
 @dataclass(frozen=True)
@@ -188,7 +200,7 @@ class Motion:
             raise ValueError("give increasing times within the run")
         if len(wanted) and wanted[-1] > self.end * (1 + 1e-12):
             raise ValueError(f"t = {wanted[-1]:g} s lies behind the end of the run, {self.end:g} s")
-        record = replace(Record.empty(self.model, len(wanted)), times=wanted, law=self.law)
+        record = Record.at(self.model, wanted, self.law)
         ws, loads = record.scratch
         first = 0
         for number, part in enumerate(self.parts):
@@ -228,6 +240,24 @@ class StepHistory:
 
 
 @dataclass(frozen=True)
+class LocatedEvents:
+    """Events of a run in the order of time.
+
+    names, units: of all that were requested; which: of these, for each that occurred; kinds: "rising", "falling",
+    "tangent", "maximum" or "minimum"; values: of the quantity [its unit]; gaps: these less the wanted value;
+    record: the states.
+    """
+
+    names: list[str]
+    units: list[str]
+    which: Ints
+    kinds: list[str]
+    values: Floats
+    gaps: Floats
+    record: Record = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A run, up to where it is good.
 
@@ -235,7 +265,7 @@ class Outcome:
     depending on others, None if there was no run; method: the one that did the run, or the last part
     of it, if another chose it; motion: if the run was to keep it; lost: what steps that could not hold the
     tolerance may have lost in sum, over the mechanism's length; error: an estimate of the global error at the
-    outputs, in model units, if it was asked for.
+    outputs, in model units, if it was asked for; events: those located, if requested.
     """
 
     status: Status
@@ -250,6 +280,7 @@ class Outcome:
     motion: Motion | None = None
     lost: float = 0.0
     error: Floats | None = None
+    events: LocatedEvents | None = None
 
 
 COUNTERS = (
@@ -268,5 +299,5 @@ def skipped(model: Model, why: str) -> Outcome:
     """The outcome of a method that cannot do a problem, with the sentence that says why."""
     end = Ending(Status.SKIPPED, why)
     return Outcome(
-        *end, Record.empty(model), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0)
+        *end, Record.at(model, np.zeros(0)), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0)
     )

@@ -61,9 +61,7 @@ class Recorder:
         self._problem = problem
         model = problem.model
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
-        self._record = replace(
-            Record.empty(model, len(problem.times)), times=np.array(problem.times)
-        )
+        self._record = Record.at(model, np.array(problem.times))
         self._done = 0
         # how outputs were sampled last, and memory for that
         self._sampling: kernels.Sampling | None = None
@@ -103,9 +101,9 @@ class Recorder:
         self._chunk = chunk
         if self._problem.stop is not None:
             # the buffers of the next steps are the same memory
-            self._before, self._tail = self._tail, _copy(chunk, max(len(pieces.starts) - 2, 0))
+            self._before, self._tail = self._tail, copy_part(chunk, max(len(pieces.starts) - 2, 0))
         if self._problem.dense:
-            self._kept.append(_copy(chunk, 0))
+            self._kept.append(copy_part(chunk, 0))
             self._numbers += self._kept[-1].pieces.coefficients.size
             if self._numbers > MOST_NUMBERS:
                 raise MemoryError(
@@ -120,11 +118,16 @@ class Recorder:
         """Drop the outputs behind a time in the last steps, and add one exactly there."""
         assert self._chunk is not None
         kept = self._record[: int(np.searchsorted(self._record.times, t))]
-        more = replace(Record.empty(self._problem.model, 1), times=np.array([t]))
+        more = Record.at(self._problem.model, np.array([t]))
         # a dip may have begun in the last step before these
         early = t < self._chunk.pieces.starts[0]
         self._sample((self._before if early else None) or self._chunk, more)
         self._record, self._done = kept + more, len(kept) + 1
+
+    def end_with(self, state: Record) -> None:
+        """Drop the outputs after a state that was sampled already, and add that."""
+        kept = self._record[: int(np.searchsorted(self._record.times, state.times[0]))]
+        self._record, self._done = kept + state, len(kept) + 1
 
     def cut(self, end: Ending, judge: Judge, tolerance: float | None) -> Ending:
         """Drop the outputs after which too much was lost, and last ones off in energy; returns how the run ended.
@@ -168,7 +171,7 @@ class Recorder:
         )  # fmt: skip
 
 
-def _copy(part: MotionPart, first: int) -> MotionPart:
+def copy_part(part: MotionPart, first: int) -> MotionPart:
     """A part from one of its steps on, in memory of its own and no more than is needed."""
     p = part.pieces
     orders = p.orders[first:].copy()

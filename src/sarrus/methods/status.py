@@ -22,7 +22,7 @@ class Status(StrEnum):
 
     @property
     def success(self) -> bool:
-        """Whether the run did what was asked for: to the end, or to the crossing."""
+        """Whether the run did what was asked for: to the end, to the crossing or to the terminal event."""
         return self in (Status.DONE, Status.STOPPED)
 
 
@@ -168,6 +168,11 @@ def left_motion(t: float, off: float, apart: float) -> Ending:
 def stopped(t: float) -> Ending:
     """Stopped at a crossing, as told."""
     return Ending(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")
+
+
+def at_event(t: float, name: str) -> Ending:
+    """Stopped at a terminal event."""
+    return Ending(Status.STOPPED, f"stopped at t = {t:.12g} s, at the terminal event '{name}'")
 
 
 def failed(what: str, t: float) -> Ending:

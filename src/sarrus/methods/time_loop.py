@@ -125,12 +125,14 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
     judge, history, passages = Judge(problem), _History(), Passages(problem, watcher)
     steppers = [stepper]
+    finder = None if problem.events is None else problem.events()
+    halts = problem.stop is not None or (finder is not None and finder.may_stop)
     taken, t = 0, 0.0
     end: Ending | None = None
     stopped: float | None = None
     while end is None:
         room = problem.max_steps - taken
-        steps = stepper.advance(clock, room if problem.stop is None else min(room, STEPS_AT_ONCE))
+        steps = stepper.advance(clock, min(room, STEPS_AT_ONCE) if halts else room)
         taken, t = taken + steps.count, float(steps.pieces.starts[-1])
         progress.tell(t, problem.duration)
         if steps.reason != return_codes.FULL:
@@ -154,6 +156,11 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
             if stopped is not None:
                 recorder.stop_at(stopped)
                 end = status.stopped(stopped)
+        state = finder and finder.look(part, stepper.law, last=end is not None)
+        if finder and state and (stopped is None or state.times[0] < stopped):
+            stopped = float(state.times[0])
+            recorder.end_with(state)
+            end = status.at_event(stopped, finder.reached)
         if hand_over is not None and end is None and len(steppers) == 1:
             following = hand_over(steps, clock)
             if following is not None:
@@ -173,27 +180,25 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         # what came after is not the motion
         stopped = min(watch.until, judge.good_until)
     counted = [s.counters() for s in steppers]
+    blocked = end.status is Status.BLOCKED
+    cpu = watcher.cpu + judge.cpu + passages.cpu + (finder.cpu if finder else 0.0)
     return Outcome(
         *end,
         record=recorder.record(stepper.law),
         counters={name: plain_sum(c.get(name, 0) for c in counted) for name in COUNTERS},
-        timings={**clock.timings, "watch_cpu": watcher.cpu + judge.cpu + passages.cpu},
+        timings={**clock.timings, "watch_cpu": cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),
             # at a limit velocities have no bound
-            *(
-                []
-                if end.status is Status.BLOCKED
-                else judge.notes(stepper.tolerance, problem.setting)
-            ),
-            *passages.notes(),
-            *history.notes(),
-            *watcher.notes(),
+            *([] if blocked else judge.notes(stepper.tolerance, problem.setting)),
+            *(note for x in (passages, history, watcher) for note in x.notes()),
+            *(finder.notes() if finder else []),
         ],
         steps=history.taken(),
         lost=judge.lost,
         watch=watch if stopped is None else replace(watch, until=stopped),
         motion=recorder.motion(stepper.law),
+        events=finder.located(np.inf if stopped is None else stopped) if finder else None,
     )
 
 

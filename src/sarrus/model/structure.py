@@ -48,9 +48,9 @@ Build = Callable[[Mechanism, PartArrays], tuple["Blueprint", Any]]
 class Structure:
     """A model without its numbers, and how they follow from those of a mechanism.
 
-    replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of a mechanism and
-    of its model, of large ones; moving: numbers of mechanisms that were found to need no change of dimensions to
-    move; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
+    replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of the mechanism
+    that was seen last, and of its model; moving: numbers of mechanisms that were found to need no change of
+    dimensions to move; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
     """
 
     def __init__(
@@ -69,7 +69,11 @@ class Structure:
             return None
         found = self.replay.one(numbers.tolist())
         values = None if found is None else np.array(found)
-        return values if values is not None and np.isfinite(values).all() else None
+        if values is None or not np.isfinite(values).all():
+            return None
+        # the same mechanism is often simulated again: for longer, with another tolerance
+        self.last = numbers.tobytes(), values
+        return values
 
     def take(self, other: Structure) -> None:
         """Take over the tape of the same structure."""

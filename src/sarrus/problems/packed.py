@@ -22,7 +22,7 @@ from ..mechanism import Mechanism
 from ..outputs import new_outputs
 from .problem import Figure, Limits, Panel, Problem
 
-MODEL, PROBLEM, REFERENCE = "model.yaml", "problem.json", "reference.csv"
+MODEL, PROBLEM, REFERENCE = FILES = ("model.yaml", "problem.json", "reference.csv")
 # a reference is not larger [bytes]
 MOST_BYTES = 500_000_000
 

@@ -6,6 +6,7 @@ Everything is read of the whole result, at outputs so many that a page can carry
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,9 @@ from ..export import (
 )
 from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
+from ..names import UnknownNameError
 from ..progress import tell
+from ..quantities import read_quantity
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
@@ -38,7 +41,13 @@ MOST_CURVES = 6
 DRAWN_MEDIANS = 10.0
 # beyond so many columns of the joint equations reactions take seconds
 MOST_EQUATIONS = 600
-KEPT = ("position", "velocity")
+# of points; accelerations as long as the page can carry them
+KEPT, LEVELS_OF_ALL = ("position", "velocity"), ("position", "velocity", "acceleration")
+MOST_ACCELERATED = 60
+# of bodies
+TURNS = ("angle", "angular velocity", "angular acceleration")
+# a run that was blocked ends in a spike: what exceeds so many times the value that a tenth of the outputs exceeds
+SPIKE, USUAL = 4.0, 0.9
 
 
 @dataclass(frozen=True)
@@ -64,18 +73,34 @@ class Curves:
         """For the script of the page."""
         return {
             "times": pack(self.times, "<f8"),
-            "columns": {name: pack(values) for name, values in self.columns.items()},
-            "items": self.items,
+            "columns": {
+                shown_name(name): pack(in_degrees(name, values))
+                for name, values in self.columns.items()
+            },
+            "items": {
+                owner: [shown_name(name) for name in names] for owner, names in self.items.items()
+            },
             "exerted": self.exerted,
             "shared": self.shared,
             "model": self.model,
         }
 
 
+def shown_name(column: str) -> str:
+    """The name of a column on pages: angles are in degrees there."""
+    quantity, unit = split_unit(column)
+    return f"{quantity} [deg{unit[3:]}]" if unit.split("/")[0] == "rad" else column
+
+
+def in_degrees(column: str, values: Floats) -> Floats:
+    """The values of a column as pages show them."""
+    return values if shown_name(column) == column else np.degrees(values)
+
+
 def read_curves(result: Result, reactions: bool = True) -> Curves:
     """The curves of a run; reactions: also what the joints exert, which takes longest."""
     notes: list[str] = []
-    columns, owners = _all_columns(result)
+    columns, owners = _all_columns(result, accelerations=reactions)
     columns |= {
         "kinetic energy [J]": result.kinetic_energy,
         "potential energy [J]": result.potential_energy,
@@ -89,9 +114,11 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         mine = [n for n in forces.columns if n.rsplit(".", 1)[0] in labels]
         owners.setdefault(joint, []).extend(mine)
     columns = _without_noise(result, columns)
+    if result.status == "blocked":
+        columns = _without_spike(columns, notes)
     for names in owners.values():
         # forces before places: they are why one looks
-        names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s"))
+        names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s", "m/s^2"))
     figures = tuple(_figures(result, columns, forces))
     drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
     if len(columns) > MOST_COLUMNS:
@@ -134,7 +161,29 @@ def _without_noise(result: Result, columns: Columns) -> Columns:
     }
 
 
-def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
+def clip_spike(values: Floats) -> Floats:
+    """Values without those far beyond the usual ones, which grow without bound."""
+    sizes = np.abs(values[np.isfinite(values)])
+    most = SPIKE * float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
+    return np.where(np.abs(values) <= most, values, np.nan) if most > 0 else values
+
+
+def _without_spike(columns: Columns, notes: list[str]) -> Columns:
+    """Columns of a blocked run without the values near its end that would flatten all curves; a note says so."""
+    out, cut = dict(columns), []
+    for name, values in columns.items():
+        out[name] = clip_spike(values)
+        if np.isnan(out[name]).sum() > np.isnan(values).sum():
+            cut.append(split_unit(name)[0])
+    if cut:
+        shown = ", ".join(cut[:4]) + (" and others" if cut[4:] else "")
+        notes.append(
+            f"The run was blocked; values that grow without bound towards its end are not drawn ({shown})."
+        )
+    return out
+
+
+def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str, list[str]]]:
     """Readings and motions of everything that is drawn, and whose they are."""
     columns: Columns = {}
     owners: dict[str, list[str]] = {}
@@ -146,10 +195,12 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
         mine += [name for name in found if name not in mine]
 
     drives, torsions = result.model.readings.drives, result.model.readings.torsions
+    bodies = {b.name for b in result.mechanism.bodies}
     # of thousands of parts only some are read: what acts first, and as many places as angles
     names = sorted(result.read_names, key=lambda name: name not in exerting)[: MOST_COLUMNS // 2]
     places = [*result.drawn_points, *(b.name for b in result.mechanism.bodies)]
     places = places[: MOST_COLUMNS // (2 * result.model.dimension + 1)]
+    all_levels = accelerations and len(places) <= MOST_ACCELERATED
     for k, name in enumerate(names):
         tell(k, len(names) + len(places))
         found = result.readings(name)
@@ -163,10 +214,22 @@ def _all_columns(result: Result) -> tuple[Columns, dict[str, list[str]]]:
         tell(len(names) + k, len(names) + len(places))
         if not np.ptp(result.position(name), axis=0).any():
             continue
-        found = point_columns(result, [name], KEPT)
+        found = point_columns(result, [name], LEVELS_OF_ALL if all_levels else KEPT)
         speed = np.linalg.norm(result.velocity(name), axis=1)
         keep(name, {**found, f"{name}.speed [m/s]": speed})
+        if all_levels and name in bodies:
+            keep(name, _turning(result, name))
     return columns, owners
+
+
+def _turning(result: Result, body: str) -> Columns:
+    """Angle, angular velocity and acceleration of a body; nothing of a thin rod in space, which has none."""
+    out = {}
+    for word in TURNS:
+        with suppress(UnknownNameError, ValueError):
+            found = read_quantity(result, f"{body}.{word}")
+            out[found.label] = found.values
+    return out
 
 
 def _chosen_outputs(result: Result, columns: int) -> Ints:
@@ -245,9 +308,9 @@ def _figures(result: Result, columns: Columns, exerted: Exerted) -> Iterable[Fig
         "loads": "Springs and lengths",
         "joints": "Joint angles and travels",
     }
-    read = [
-        name for name in columns if name.endswith(tuple(e for end in ends.values() for e in end))
-    ]
+    bodies = {body.name for body in result.mechanism.bodies}
+    wanted = tuple(e for end in ends.values() for e in end)
+    read = [n for n in columns if n.endswith(wanted) and n.rpartition(".")[0] not in bodies]
     for name, endings in ends.items():
         panels = [panel for end in endings if (panel := _panel(end, read, columns))]
         if panels:

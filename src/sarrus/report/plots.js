@@ -36,10 +36,11 @@ const SarrusPlots = (() => {
     return update;
   }
 
-  function traces(figure) {
+  // over: what curves over time are drawn over instead, {title, at(time, run)}
+  function traces(figure, over) {
     return figure.traces.map((t) => {
-      const exact = t.role === "exact", color = exact ? css("--exact") : traceColor(t.color);
-      const trace = { x: values(t.x), y: values(t.y), name: t.name, type: "scatter", mode: t.mode || "lines",
+      const exact = t.role === "exact", color = exact ? css("--exact") : traceColor(t.color), x = values(t.x);
+      const trace = { x: figure.time && over ? Float64Array.from(x, (time) => over.at(time, t.run || 0)) : x, y: values(t.y), name: t.name, type: "scatter", mode: t.mode || "lines",
         xaxis: "x", yaxis: t.axis, legendgroup: t.group, showlegend: t.legend,
         line: { color, width: exact ? 6 : 1.6, dash: t.dash || "solid", simplify: false },
         hovertemplate: t.hover || "%{y:.8g}<extra>%{fullData.name}</extra>" };
@@ -57,7 +58,7 @@ const SarrusPlots = (() => {
     }
   }
 
-  function layoutOf(host, figure) {
+  function layoutOf(host, figure, over) {
     const narrow = host.clientWidth < 420, layout = structuredClone(figure.layout);
     // a legend of several lines stands above the label of the first panel
     const named = figure.time ? figure.traces.filter((t) => t.legend) : [];
@@ -66,7 +67,11 @@ const SarrusPlots = (() => {
     layout.margin = { l: narrow ? 62 : 76, r: 14, t: figure.top + more, b: figure.bottom };
     layout.height = figure.layout.height + more;
     layout.font = { family: getComputedStyle(document.body).fontFamily, size: narrow ? 11 : 12, color: css("--ink") };
-    layout.hovermode = figure.time ? "x unified" : "closest";
+    layout.hovermode = figure.time && !over ? "x unified" : "closest";
+    if (figure.time && over) {
+      layout.xaxis = { ...layout.xaxis, title: { text: plain(over.title) }, range: undefined, autorange: true };
+      layout.shapes = (layout.shapes || []).filter((s) => s.type === "line").map((s) => ({ ...s, x0: over.at(s.x0, 0), x1: over.at(s.x1, 0) }));
+    }
     const above = 1 + 20 / (figure.layout.height - figure.top - figure.bottom);
     layout.legend = { orientation: "h", x: 1, xanchor: "right", y: figure.time ? above : 1, yanchor: "bottom", ...figure.layout.legend };
     layout.modebar = { orientation: "h" };
@@ -78,16 +83,22 @@ const SarrusPlots = (() => {
   // all plots of a page, tied to one clock
   class Plots {
     // pointed: called with whose curve is under the pointer, or null
-    constructor(clock) { this.clock = clock; this.list = []; this.owners = new Set(); this.pointed = () => {}; }
+    // over: the quantity of the horizontal axis, null for the time
+    constructor(clock) { this.clock = clock; this.list = []; this.owners = new Set(); this.pointed = () => {}; this.over = null; }
+
+    setOver(over) {
+      this.over = over;
+      return Promise.all(this.list.filter((plot) => plot.figure.time).map((plot) => this.draw(plot.host, plot.figure)));
+    }
 
     // into a new host, or the same plot with other curves
     draw(host, figure) {
-      const known = this.list.find((plot) => plot.host === host), layout = layoutOf(host, figure);
+      const known = this.list.find((plot) => plot.host === host), layout = layoutOf(host, figure, this.over);
       host.style.height = `${layout.height}px`;
       const config = { responsive: true, displaylogo: false, displayModeBar: host.clientWidth < 420 ? false : "hover",
         modeBarButtonsToRemove: ["select2d", "lasso2d"] };
-      if (known) { known.figure = figure; return Plotly.react(host, traces(figure), layout, config); }
-      return Plotly.newPlot(host, traces(figure), layout, config).then(() => {
+      if (known) { known.figure = figure; return Plotly.react(host, traces(figure, this.over), layout, config); }
+      return Plotly.newPlot(host, traces(figure, this.over), layout, config).then(() => {
         const plot = { host, figure, cursor: null };
         this.list.push(plot);
         if (figure.time) this.tie(plot);
@@ -112,9 +123,10 @@ const SarrusPlots = (() => {
         this.place(plot);
       };
       plot.host.on("plotly_afterplot", measure);
-      plot.host.on("plotly_click", (e) => { clock.pause(); clock.set(Number(e.points[0].x)); });
+      const time = (p) => values(plot.figure.traces[p.curveNumber].x)[p.pointNumber];
+      plot.host.on("plotly_click", (e) => { clock.pause(); clock.set(time(e.points[0])); });
       plot.host.on("plotly_hover", (e) => {
-        if (!clock.playing) clock.set(Number(e.points[0].x));
+        if (!clock.playing) clock.set(time(e.points[0]));
         // of all curves at this time the one at the pointer
         const y = e.event.clientY - plot.host.getBoundingClientRect().top;
         const far = (p) => Math.abs(p.yaxis._offset + p.yaxis.d2p(p.y) - y);
@@ -126,7 +138,7 @@ const SarrusPlots = (() => {
     }
 
     place(plot) {
-      const [from, to] = plot.range, share = (this.clock.time - from) / (to - from);
+      const [from, to] = plot.range, x = this.over ? this.over.at(this.clock.time, 0) : this.clock.time, share = (x - from) / (to - from);
       plot.cursor.style.visibility = share >= 0 && share <= 1 ? "visible" : "hidden";
       plot.cursor.style.transform = `translateX(${plot.left + plot.wide * share}px)`;
     }
@@ -213,7 +225,7 @@ const SarrusPlots = (() => {
     const count = {};
     const made = picks.map((p) => {
       const k = units.indexOf(p.unit), color = count[k] = (count[k] ?? -1) + 1;
-      return { x: p.x, y: p.y, name: plain(p.name), axis: axis(k, "y"), color, role: "result", dash: p.dash, group: p.name, legend: false };
+      return { x: p.x, y: p.y, run: p.run, name: plain(p.name), axis: axis(k, "y"), color, role: "result", dash: p.dash, group: p.name, legend: false };
     });
     return { layout, traces: made, time: true, top: HEAD, bottom: FOOT,
       axes: Object.keys(layout).filter((n) => n.startsWith("xaxis") || n.startsWith("yaxis")) };
@@ -222,7 +234,7 @@ const SarrusPlots = (() => {
   // the columns of one part, a pick each; several runs are told apart by their dashes
   function picksOf(item, v, label, r) {
     return (v.items[item] || []).map((column) => ({ unit: unit(column), name: short(column, item) + (label ? `, ${label}` : ""),
-      x: v.times, y: v.column(column),
+      x: v.times, y: v.column(column), run: r,
       dash: v.shared.has(owner(column)) && /\.[FM]/.test(column) ? "dot" : ["solid", "dash", "longdash"][r % 3] }));
   }
 
@@ -247,5 +259,27 @@ const SarrusPlots = (() => {
     });
   }
 
-  return { Plots, Values, figureOf, link, picksOf };
+  // a list of what curves are drawn over: time, angles and travels of joints; runs: their columns
+  function chooseOver(host, plots, runs) {
+    const moves = runs[0].names.filter((n) => /\.(angle \[deg\]|travel \[m\])$/.test(n)).filter((n) => {
+      const y = runs[0].column(n);
+      return y.some((x) => Math.abs(x - y[0]) > 1e-9);
+    });
+    // the newest columns, also of a list that stays
+    host.runs = runs;
+    host.hidden = !moves.length;
+    const known = JSON.stringify(moves);
+    if (host.dataset.known === known) return;
+    host.dataset.known = known;
+    const before = plots.over ? plots.over.name : "";
+    const list = Sarrus.element("select", { "aria-label": "horizontal axis", onchange: () => set(list.value) },
+      Sarrus.element("option", { value: "" }, "over time"),
+      ...moves.map((n) => Sarrus.element("option", { value: n }, `over ${n.replace(".", " ")}`)));
+    const set = (name) => plots.setOver(name ? { name, title: name.replace(".", " "), at: (time, run) => (host.runs[run] || host.runs[0]).at(name, time) } : null);
+    list.value = moves.includes(before) ? before : "";
+    host.replaceChildren(list);
+    if (before && !list.value) set("");
+  }
+
+  return { Plots, Values, chooseOver, figureOf, link, picksOf };
 })();

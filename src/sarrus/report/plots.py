@@ -14,7 +14,7 @@ from ..runs.columns import LEVELS, Figure, Panel
 from ..runs.run_folder import RunFolder
 from ..scene import CROSSING
 from ..scene.player import pack
-from .curves import Curves
+from .curves import Curves, in_degrees, shown_name
 from .tables import show_setting
 
 # points of a curve; longer ones keep the extremes of each stretch
@@ -54,7 +54,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over times in a panel, as they are called in the legend; hover: as they are called at the pointer."""
+    """Values over times in a panel, as they are called in the legend; hover: as they are called at the pointer;
+    run: of several, which one they are of.
+    """
 
     panel: int
     name: str
@@ -64,6 +66,7 @@ class Curve:
     exact: bool = False
     dash: str = "solid"
     hover: str = ""
+    run: int = 0
 
 
 def thin(times: Floats, values: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
@@ -148,6 +151,7 @@ def _traces(
                 "dash": curve.dash,
                 "group": curve.name,
                 "legend": curve.name not in told,
+                "run": curve.run,
             }
             | _named_at_the_pointer(curve)
         )
@@ -214,7 +218,7 @@ def curve_plots(frame: PlotFrame, told: Sequence[Curves]) -> list[Plot]:
             for k, panel in enumerate(figure.panels)
             for curve in _told(k, panel, frame, told, color)
         ]
-        heads = [panel.label for panel in figure.panels]
+        heads = [shown_name(panel.label) for panel in figure.panels]
         plot = stack(
             figure.title,
             heads,
@@ -261,10 +265,11 @@ def _told(
                     k,
                     owner,
                     curves.times,
-                    curves.columns[column],
+                    in_degrees(column, curves.columns[column]),
                     color[owner],
                     dash=dash,
                     hover=hover,
+                    run=r,
                 )
             )
     return out
@@ -324,7 +329,7 @@ def _panel_curves(
             name = name.rsplit(".", 1)[-1]
             called = f"{name}, {label}" if several and len(runs) > 1 else name if several else label
             color, dash = (c, ("solid", "dash", "dot")[r % 3]) if several else (r, "solid")
-            curves.append(Curve(k, called, run.times, values, color, dash=dash))
+            curves.append(Curve(k, called, run.times, values, color, dash=dash, run=r))
     return curves
 
 

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis import design
 from ..arrays import plain_sum
 from ..disk import write_file
-from ..mechanism import MechanismError
 from ..progress import part
 from ..runs.run_folder import RunFolder, RunFolderError, load_run
 from ..scene import CROSSING, NEAR, Camera
@@ -21,6 +19,7 @@ from ..scene.draw import frame_window
 from ..scene.player import MOST_NUMBERS, scene_payload
 from ..storage import SavedResultError
 from .curves import Curves, read_curves
+from .design_plots import design_plots, find_design
 from .html_page import (
     beside,
     facts,
@@ -103,7 +102,8 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         scenes.append({**payload, "slope": slope, "values": curves.payload()})
     single = len(runs) == 1
     figures: list[Plot] = []
-    shown_curves, accuracy = [], []
+    shown_curves: list[str] = []
+    accuracy = []
     for name, group in _groups(runs).items():
         frame = make_frame([runs[i] for i in group], [labels[i] for i in group])
         mine = curve_plots(frame, [told[i] for i in group])
@@ -111,7 +111,10 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         first = source_plots(frame)
         shown = [*first, *mine] if "problem" in frame.runs[0].record else [*mine, *first]
         several = f": {name}" if len(_groups(runs)) > 1 else ""
-        shown_curves.append(section(f"Curves{several}", figures_html(shown, len(figures))))
+        # one choice for all of the page
+        over = "" if shown_curves else '<div id="over" class="options" hidden></div>'
+        curves_html = over + figures_html(shown, len(figures))
+        shown_curves.append(section(f"Curves{several}", curves_html))
         figures += shown
         exact = accuracy_plots(frame)
         head = f"<h3>{escape(name)}</h3>" if several else ""
@@ -126,7 +129,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         summary,
         '<section id="chosen" hidden></section>',
         *shown_curves,
-        *_design_card(runs, labels),
+        *_design_card(runs, labels, figures),
         fold("Rank, mobility, crossings", ranks, "rank"),
         fold("Accuracy", "".join(accuracy), "accuracy"),
         fold(
@@ -144,20 +147,22 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
     return render(title, lead, _badge(runs[0].record) if single else "", body, data)
 
 
-def _design_card(runs: Sequence[RunFolder], labels: Sequence[str]) -> list[str]:
-    """The designer's quantities over a cycle, of mechanisms with one drive at constant speed or by a sine."""
-    cards = []
+def _design_card(
+    runs: Sequence[RunFolder], labels: Sequence[str], figures: list[Plot]
+) -> list[str]:
+    """The designer's quantities of mechanisms with one drive, in sentences and plots, which join the figures."""
+    cards, cycles = [], []
     for run, label in _both(runs, labels):
-        mechanism = run.result.mechanism
-        if len(mechanism.drives) != 1 or mechanism.user_forces:
+        found = find_design(run.result.mechanism, run.record["duration"])
+        if found is None:
             continue
-        try:
-            found = design(mechanism)
-            cards.append(_head(label, len(runs) == 1) + sentences(str(found).splitlines()))
-        except (MechanismError, ValueError):
-            # no cycle, or freedoms that nothing drives: there is nothing to tell
-            continue
-    return [fold("Design: over a cycle of the drive", grid(cards), "design")] if cards else []
+        cycles.append(found.period is not None)
+        plots = design_plots(found)
+        told = sentences(str(found).splitlines())
+        cards.append(_head(label, len(runs) == 1) + told + figures_html(plots, len(figures)))
+        figures += plots
+    over = "over a cycle of the drive" if all(cycles) else "over the run"
+    return [fold(f"Design: {over}", "".join(cards), "design")] if cards else []
 
 
 def _groups(runs: Sequence[RunFolder]) -> dict[str, list[int]]:
@@ -258,10 +263,9 @@ def _verdict_sentence(run: RunFolder) -> str:
         crossings = f"{count} met"
     near = len(verdict.get("near_singular") or ())
     close = f", {near} near-singular moment{'s' * (near > 1)}" if near else ""
-    mobility = verdict.get("mobility_motion")
-    words = ", ".join(verdict.get("classes", ()))
-    head = "" if mobility is None else f"Mobility {mobility}, {words}; "
-    return f"{head}{crossings}{close}.".capitalize()
+    freedom = verdict.get("freedom", "")
+    text = f"{freedom}; {crossings}" if freedom else crossings
+    return f"{text[0].upper()}{text[1:]}{close}."
 
 
 def _exactness(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:

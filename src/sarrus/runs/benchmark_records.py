@@ -10,6 +10,10 @@ from ..outputs import is_finished, write_output
 from .run_folder import RunFolderError
 from .run_records import CellRecord, InvalidRecordError, read_record
 
+# our own methods among engines
+OURS = "sarrus"
+# the status of a run that was left out for the time it would take
+SKIPPED = "skipped"
 Record = dict[str, Any]
 
 CELLS = "cells"
@@ -58,13 +62,14 @@ def grades(record: Record) -> list[str]:
     return kept
 
 
-def classes(record: Record) -> list[str]:
+def classes(record: Record, *, source: bool = False) -> list[str]:
     """What a record competes for among engines: each reading of a library's precision for itself, else "".
 
     The sources do not say whether the root mean square or the maximum is meant; all other limits must be kept.
+    source: only the limits of the problem's source count, not those of this project; none if it states none.
     """
     judged = record["judgement"]
-    checks = judged["checks"]
+    checks = [c for c in judged["checks"] if not (source and c.get("ours", False))]
     others = [c["passed"] for c in checks if "precision" not in c["what"]]
     if not (judged["complete"] and checks and all(others)) or judged.get("left_at") is not None:
         return []
@@ -72,6 +77,15 @@ def classes(record: Record) -> list[str]:
     if not graded:
         return [""]
     return [f"{c['what'].rpartition(', ')[2]} < {c['limit']:g}" for c in graded if c["passed"]]
+
+
+def ranked_seconds(record: Record) -> float:
+    """CPU time that ranks a record among engines: with all outputs.
+
+    Engines keep their outputs while they solve; our own methods record them afterwards.
+    """
+    timings = record["timings"]
+    return float(timings["cpu"] if record["method"] == OURS else timings["solve"])
 
 
 def winners(records: list[Record]) -> list[tuple[str, Record]]:

@@ -109,6 +109,7 @@ class VerdictRecord(RecordPart):
     crossings: list[dict[str, Any]] | None
     near_singular: list[dict[str, Any]] | None = None
     mobility_motion: Count | None = None
+    freedom: Text = ""
     classes: list[Text] = Field(default_factory=list)
 
 

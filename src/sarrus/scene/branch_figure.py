@@ -1,4 +1,8 @@
-"""The branches through a configuration as a figure: paths of points along each of them."""
+"""The branches through a configuration as a figure: paths of points along each of them.
+
+Two or three points get one more panel, which shows the travel of one against that of the others: branches cross,
+touch or turn back (a cusp) there as they do in configuration space.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,21 @@ STILL = 1e-6
 
 
 def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[str, ...]) -> Any:
-    """A panel for each point with its path along every branch; paths: displacements of the coordinates."""
+    """A panel for each point with its path along every branch, and one of two or three points together.
+
+    paths: displacements of the coordinates.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     names = list(points) or moving_points(model, paths)[:MOST_PANELS]
-    page: Any = Figure(figsize=(3.4 * max(len(names), 1) + 0.6, 3.4), layout="constrained")
+    together = 1 < len(names) <= MOST_PANELS and bool(paths)
+    panels = max(len(names), 1) + together
+    page: Any = Figure(figsize=(3.4 * panels + 0.6, 3.4), layout="constrained")
     FigureCanvasAgg(page)
     spatial = model.dimension == 3
     for k, name in enumerate(names):
-        axes = page.add_subplot(1, len(names), k + 1, projection="3d" if spatial else None)
+        axes = page.add_subplot(1, panels, k + 1, projection="3d" if spatial else None)
         for i, path in enumerate(paths):
             places = point_path(model, q, name, path)
             axes.plot(*places.T, marker=".", ms=3, lw=1.4, color=f"C{i % 10}", label=f"{i + 1}")
@@ -37,9 +46,33 @@ def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[st
         if not spatial:
             axes.set_aspect("equal", adjustable="datalim")
         axes.tick_params(labelsize=7)
+    if together:
+        _draw_together(page, panels, names, [travels(model, name, paths) for name in names])
     if names and paths:
         page.axes[0].legend(title="branch", fontsize=7, title_fontsize=7)
     return page
+
+
+def _draw_together(page: Any, panels: int, names: list[str], travel: list[list[Floats]]) -> None:
+    """One panel of all points: the travel of each is a coordinate."""
+    spatial = len(names) == 3
+    axes = page.add_subplot(1, panels, panels, projection="3d" if spatial else None)
+    for i, together in enumerate(zip(*travel, strict=True)):
+        axes.plot(*together, marker=".", ms=3, lw=1.4, color=f"C{i % 10}")
+    axes.plot(*([0.0] for _ in names), "o", color="black", ms=4)
+    setters = (axes.set_xlabel, axes.set_ylabel, *([axes.set_zlabel] if spatial else []))
+    for put, name in zip(setters, names, strict=True):
+        put(f"travel of {name} [m]", fontsize=7)
+    axes.set_title(" and ".join((", ".join(names[:-1]), names[-1])), fontsize=9)
+    axes.tick_params(labelsize=7)
+
+
+def travels(model: Model, name: str, paths: list[Floats]) -> list[Floats]:
+    """How far a point goes along each path, in the direction in which all of them lead it furthest [m]."""
+    moved = [path @ model.point_rows(name).toarray().T for path in paths]
+    along = np.linalg.svd(np.vstack(moved), full_matrices=False)[2][0]
+    along = along * np.copysign(1.0, along[np.argmax(np.abs(along))])
+    return [np.asarray(rows @ along) for rows in moved]
 
 
 def point_path(model: Model, q: Floats, name: str, path: Floats) -> Floats:

@@ -146,8 +146,39 @@ def _dxf(value: Any) -> str:
     return f"{value:.9f}" if isinstance(value, float) else str(value)
 
 
+def save_gltf(path: Path, scene: Scene, centers: Floats, turns: Floats) -> Path:
+    """Write a scene in motion: .gltf, a text with its numbers inside, or .glb, the same in binary."""
+    ending = path.suffix.lower()
+    if ending not in (".gltf", ".glb"):
+        raise ValueError(f"'{path}' is neither .gltf nor .glb; give one of these endings")
+    if ending == ".glb":
+        return write_file(path, to_glb(scene, centers, turns))
+    return write_file(path, to_gltf(scene, centers, turns))
+
+
 def to_gltf(scene: Scene, centers: Floats, turns: Floats) -> str:
-    """The text of a glTF file: bodies as nodes that an animation moves.
+    """The text of a glTF file: bodies as nodes that an animation moves; arguments as of `_document`."""
+    document, data = _document(scene, centers, turns)
+    text = base64.b64encode(data).decode()
+    document["buffers"][0]["uri"] = f"data:application/octet-stream;base64,{text}"
+    return json.dumps(document)
+
+
+def to_glb(scene: Scene, centers: Floats, turns: Floats) -> bytes:
+    """The same as binary glTF: a header, the document, and the numbers behind it."""
+    document, data = _document(scene, centers, turns)
+    text = json.dumps(document).encode()
+    # chunks end at multiples of four bytes: text with blanks, numbers with zeros
+    chunks = (
+        (b"JSON", text + b" " * (-len(text) % 4)),
+        (b"BIN\0", data + b"\0" * (-len(data) % 4)),
+    )
+    body = b"".join(len(c).to_bytes(4, "little") + word + c for word, c in chunks)
+    return b"glTF" + (2).to_bytes(4, "little") + (12 + len(body)).to_bytes(4, "little") + body
+
+
+def _document(scene: Scene, centers: Floats, turns: Floats) -> tuple[dict[str, Any], bytes]:
+    """A glTF document and the numbers it refers to.
 
     centers [m], (n, bodies, 3), and turns, (n, bodies, 3, 3), of all bodies at the outputs of the scene.
     """
@@ -183,7 +214,7 @@ def to_gltf(scene: Scene, centers: Floats, turns: Floats) -> str:
     }
     if not pack.meshes:
         del document["meshes"]
-    return json.dumps(document)
+    return document, bytes(pack.data)
 
 
 class _Pack:
@@ -215,10 +246,8 @@ class _Pack:
 
     def parts(self) -> dict[str, Any]:
         """Buffers, views and accessors of the file."""
-        text = base64.b64encode(bytes(self.data)).decode()
-        uri = f"data:application/octet-stream;base64,{text}"
         return {
-            "buffers": [{"byteLength": len(self.data), "uri": uri}],
+            "buffers": [{"byteLength": len(self.data)}],
             "bufferViews": self.views,
             "accessors": self.accessors,
         }

@@ -4,7 +4,7 @@
 const Sarrus = (() => {
   // the name of a language, not an address: nothing is loaded from it
   const SVG = ["http:", "", "www.w3.org/2000/svg"].join("/");
-  const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24, LEAST_PIXELS = 14;
+  const COLORS = 6, MOST_LINKS = 60, SHOWN_LINKS = 24, LEAST_PIXELS = 14, MOST_NAMES = 200;
 
   function floats(text, kind = Float32Array) {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -126,11 +126,12 @@ const Sarrus = (() => {
     fillRect(x, y, w, h) {
       this.parts.push(`<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${this.fillStyle}" opacity="${this.globalAlpha}"/>`);
     }
-    fillText(text, x, y) {
+    strokeText(text, x, y) { this.fillText(text, x, y, `fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}" stroke-linejoin="round"`); }
+    fillText(text, x, y, paint = `fill="${this.fillStyle}"`) {
       const plain = String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
       const anchor = { left: "start", center: "middle", right: "end" }[this.textAlign] || "start";
       const base = { middle: "central", top: "hanging" }[this.textBaseline] || "auto";
-      this.parts.push(`<text x="${x}" y="${y}" fill="${this.fillStyle}" text-anchor="${anchor}" dominant-baseline="${base}" `
+      this.parts.push(`<text x="${x}" y="${y}" ${paint} text-anchor="${anchor}" dominant-baseline="${base}" `
         + `style="font:${this.font.replaceAll('"', "'")}">${plain}</text>`);
     }
     text() {
@@ -172,6 +173,8 @@ const Sarrus = (() => {
       // who takes the pointer before the view does: {down(found, at, event), move(at, event), up(at, event)}, and what it
       // draws: {line: [from, to], at}, places in metres
       this.tool = null; this.ghost = null;
+      // names of joints and points in the picture; plain: nothing but the name beside what is chosen
+      this.names = false; this.named = false; this.plain = false;
       // whether somebody chose the view; what the hint says instead of what the view can do
       this.viewed = false; this.says = "";
       host.classList.add("player");
@@ -427,15 +430,19 @@ const Sarrus = (() => {
       this.drawMarks(c, colors);
       if (this.arrows) this.drawArrows(c, colors, flat, time);
       this.drawAxes(c, colors);
+      if (this.names) this.drawNames(c, colors, flat);
       if (this.chosen) this.highlight(c, colors, flat, bar, this.chosen);
       if (this.hovered) this.highlight(c, colors, flat, bar, this.hovered.item);
-      if (this.chosen) this.drawValues(c, colors, flat, time);
+      if (this.chosen && !(this.plain && this.names)) this.drawValues(c, colors, flat, time);
       if (this.ghost) this.drawGhost(c, colors, this.ghost);
     }
 
     // what a tool is about to do
-    drawGhost(c, colors, { line, at }) {
+    drawGhost(c, colors, { line, at, path }) {
       c.strokeStyle = colors.accent; c.lineWidth = 2; c.lineCap = "butt";
+      if (path && path.length > 1) {
+        c.beginPath(); path.forEach((p, k) => (k ? c.lineTo(...this.place(p)) : c.moveTo(...this.place(p)))); c.stroke();
+      }
       if (line) {
         c.setLineDash([7, 5]); c.beginPath(); c.moveTo(...this.place(line[0])); c.lineTo(...this.place(line[1])); c.stroke(); c.setLineDash([]);
       }
@@ -443,6 +450,26 @@ const Sarrus = (() => {
       const [x, y] = this.place(at);
       c.beginPath(); c.arc(x, y, 7, 0, 2 * Math.PI);
       c.moveTo(x - 12, y); c.lineTo(x + 12, y); c.moveTo(x, y - 12); c.lineTo(x, y + 12); c.stroke();
+    }
+
+    // names of joints and points beside them; those at one place below each other
+    drawNames(c, colors, flat) {
+      const { signs } = this.scene, used = new Map();
+      if (signs.length > MOST_NAMES) return;
+      c.font = "12px system-ui, sans-serif"; c.textBaseline = "middle"; c.lineJoin = "round";
+      const write = (name, x, y) => {
+        const spot = `${Math.round(x / 6)} ${Math.round(y / 6)}`, row = used.get(spot) || 0;
+        used.set(spot, row + 1);
+        c.textAlign = "left"; c.lineWidth = 4; c.strokeStyle = colors.paper; c.fillStyle = colors.ink;
+        c.strokeText(name, x, y + 14 * row); c.fillText(name, x, y + 14 * row);
+      };
+      const at = (i) => `${flat[3 * i].toFixed(1)} ${flat[3 * i + 1].toFixed(1)}`;
+      const joints = signs.filter((s) => s.kind !== "point"), held = new Set(joints.flatMap((s) => s.points.map(at)));
+      const reach = 0.6 * this.bar + 5;
+      for (const s of [...joints, ...signs.filter((g) => g.kind === "point" && !(g.ground && held.has(at(g.points[0]))))]) {
+        const [x, y] = this.middleOf(s, flat);
+        write(s.name, x + reach, y - reach);
+      }
     }
 
     traceColor(colors, k) { return k ? colors.bars[(k + 1) % COLORS] : colors.trace; }
@@ -510,9 +537,10 @@ const Sarrus = (() => {
 
     // vectors at joints and points; the longest is a fifth of the picture at length 1
     drawArrows(c, colors, flat, time) {
+      if (this.arrows === "centres") { this.drawCentres(c, colors, time); return; }
       const r = this.camera, vectors = this.vectors(this.arrows, time), largest = this.largestVector(this.arrows);
       const factor = 0.2 * Math.min(this.w, this.h + 120) * this.arrowLength / (largest || 1);
-      const color = colors.arrows[{ velocities: 0, reactions: 1, forces: 2 }[this.arrows]];
+      const color = colors.arrows[{ velocities: 0, accelerations: 2, reactions: 1, forces: 2 }[this.arrows]];
       for (const { point, vector, dash, word } of vectors) {
         const dx = factor * (r[0][0] * vector[0] + r[0][1] * vector[1] + r[0][2] * vector[2]);
         const dy = -factor * (r[1][0] * vector[0] + r[1][1] * vector[1] + r[1][2] * vector[2]);
@@ -523,18 +551,54 @@ const Sarrus = (() => {
       }
     }
 
+    // velocities of all points, by differences
+    rates(time) {
+      const { end, step } = this.scene, h = Math.max(0.25 * step, 1e-9), a = Math.max(time - h, 0), b = Math.min(time + h, end);
+      const before = Float64Array.from(this.motion.at(a)), after = Float64Array.from(this.motion.at(b));
+      this.motion.at(time);
+      return after.map((x, k) => (x - before[k]) / (b - a || 1));
+    }
+
+    // instant centres of all bodies relative to the ground, in the plane: where a body has no velocity
+    centres(time) {
+      const rates = this.rates(time), p = this.motion.points, out = [];
+      for (const { name, points } of this.scene.shapes) {
+        const i = points[0], j = points.find((n) => Math.hypot(p[3 * n] - p[3 * i], p[3 * n + 1] - p[3 * i + 1]) > 1e-9);
+        if (j === undefined) continue;
+        const d = [p[3 * j] - p[3 * i], p[3 * j + 1] - p[3 * i + 1]], v = [rates[3 * i], rates[3 * i + 1]];
+        const spin = (d[0] * (rates[3 * j + 1] - v[1]) - d[1] * (rates[3 * j] - v[0])) / (d[0] ** 2 + d[1] ** 2);
+        // a body that only translates has its centre at infinity
+        if (Math.abs(spin) * Math.hypot(...d) > 1e-4 * Math.hypot(...v)) out.push({ name, at: [p[3 * i] - v[1] / spin, p[3 * i + 1] + v[0] / spin, 0], body: [i, j] });
+      }
+      return out;
+    }
+
+    drawCentres(c, colors, time) {
+      const flat = this.flat, used = new Map();
+      c.font = "12px system-ui, sans-serif"; c.textAlign = "left"; c.textBaseline = "middle";
+      for (const { name, at, body } of this.centres(time)) {
+        const [x, y] = this.place(at), spot = `${Math.round(x / 6)} ${Math.round(y / 6)}`, row = used.get(spot) || 0;
+        used.set(spot, row + 1);
+        c.strokeStyle = colors.arrows[2]; c.fillStyle = colors.arrows[2]; c.lineWidth = 1;
+        c.setLineDash([3, 4]); c.beginPath();
+        for (const i of body) { c.moveTo(x, y); c.lineTo(flat[3 * i], flat[3 * i + 1]); }
+        c.stroke(); c.setLineDash([]);
+        c.lineWidth = 2; c.beginPath(); c.moveTo(x - 5, y - 5); c.lineTo(x + 5, y + 5); c.moveTo(x - 5, y + 5); c.lineTo(x + 5, y - 5); c.stroke();
+        c.fillText(`I ${name}`, x + 8, y + 8 + 13 * row);
+      }
+    }
+
     vectors(kind, time) {
-      const out = [], { signs, end, step, dimension } = this.scene;
-      if (kind === "velocities") {
-        const h = Math.max(0.25 * step, 1e-9), a = Math.max(time - h, 0), b = Math.min(time + h, end);
-        const before = Float64Array.from(this.motion.at(a)), after = Float64Array.from(this.motion.at(b));
-        this.motion.at(time);
-        const seen = new Set();
+      const out = [], { signs, dimension } = this.scene;
+      if (kind === "velocities" || kind === "accelerations") {
+        const rates = kind === "velocities" ? this.rates(time) : null, seen = new Set();
         for (const s of signs) {
           const i = s.points.at(s.named ?? -1);
           if (seen.has(i) || !this.scene.moves[i]) continue;
           seen.add(i);
-          out.push({ point: i, vector: [0, 1, 2].map((k) => (after[3 * i + k] - before[3 * i + k]) / (b - a || 1)) });
+          const vector = rates ? [0, 1, 2].map((k) => rates[3 * i + k])
+            : ["x", "y", "z"].map((axis, k) => (k < dimension ? this.values.at(`${s.name}.a${axis} [m/s^2]`, time) : 0));
+          if (vector.every(Number.isFinite)) out.push({ point: i, vector });
         }
       }
       if (kind === "reactions" && this.values)
@@ -1039,9 +1103,11 @@ const Sarrus = (() => {
     group("bodies", shapes);
     const trace = element("button", { type: "button", onclick: () => { player.toggleTrace(player.followed()); tell(); } }, "trace");
     const kinds = ["velocities"];
+    if (player.values && player.values.has(".ax [m/s^2]")) kinds.push("accelerations");
+    if (dimension < 3) kinds.push("centres");
     if (player.values && player.values.has(".Fx [N]")) kinds.push("reactions");
     if (signs.some((s) => s.kind === "spring") && player.values) kinds.push("forces");
-    const words = { velocities: "velocities", reactions: "reactions", forces: "spring forces" };
+    const words = { velocities: "velocities", accelerations: "accelerations", centres: "instant centres", reactions: "reactions", forces: "spring forces" };
     const length = element("input", { type: "range", min: 0.2, max: 4, step: 0.1, value: 1, disabled: true, "aria-label": "length of the arrows",
       oninput: () => { player.arrowLength = Number(length.value); player.draw(); } });
     const on = element("select", { "aria-label": "body that reactions act on", hidden: true,
@@ -1059,6 +1125,7 @@ const Sarrus = (() => {
     player.onChoice((chosen) => { part.value = chosen || ""; tell(); });
     tell();
     host.append(part, trace, check("follow", false, (on) => { player.follow = on; if (!on) player.fit(false); }));
+    host.append(check("names", player.names, (on) => { player.names = player.named = on; }));
     if (dimension < 3) host.append(check("grid", player.grid, (on) => { player.grid = on; }));
     host.append(element("span", { className: "pair" }, arrows, on, length),
       element("span", { className: "files" },

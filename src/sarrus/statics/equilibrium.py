@@ -33,7 +33,7 @@ from ..arrays import Floats, plain_sum
 from ..kinematics.constraints import Constraints
 from ..kinematics.gap_closing import lower_gaps
 from ..mechanism import Mechanism, MechanismError, check_mechanism
-from ..names import pick
+from ..names import pick, suggests
 from ..thresholds import (
     ALMOST_CLOSED,
     BALANCED,
@@ -237,6 +237,9 @@ DISPLACEMENTS = tuple(0.1 * 0.5**k for k in range(6))
 RELAXING, COMBINATIONS = 12, 6
 # between the starts of a list of equilibria, in typical links
 APART = 0.1
+# equilibria further apart than this, in typical links, are connected by others in between only; forces between
+# two that are one are balanced as at these, up to so many times; balance to rounding
+CONNECTED, BALANCED_BETWEEN, ROUNDED_BALANCE = 0.5, 10.0, 1e-13
 # saddles that a search leaves
 MOST_SADDLES = 20
 # further from its start than this, in typical links, a mechanism falls without end
@@ -272,6 +275,7 @@ class Equilibrium:
         return pick(self.points, name, "joint, point or body")
 
 
+@suggests
 def equilibrium(mechanism: Mechanism) -> Equilibrium:
     """Find the stable equilibrium that a mechanism falls into from its start position, at rest.
 
@@ -284,6 +288,7 @@ def equilibrium(mechanism: Mechanism) -> Equilibrium:
     return _make(system, *_search(system, start))
 
 
+@suggests
 def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, ...]:
     """List the equilibria near the start position, stable and unstable ones, the nearest first.
 
@@ -299,7 +304,8 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
     tuple of Equilibrium
         Searches start at the start position, and displaced from it along each degree of freedom, both ways; each
         leads down to a stable equilibrium, and by Newton's steps to the next one of any kind. Equilibria that none
-        of these leads to are missed. ``kind`` tells stable from unstable ones.
+        of these leads to are missed. Those connected by others in between, as in an indifferent mechanism, are
+        listed once. ``kind`` tells stable from unstable ones.
 
     Raises
     ------
@@ -307,7 +313,7 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
         If the mechanism cannot be simulated.
     """
     system = make_system(mechanism)
-    found: list[Equilibrium] = []
+    families: list[list[Equilibrium]] = []
     for q in _starts(system, reach):
         ways = [_search(system, q)]
         still = _find_still(system, q)
@@ -315,9 +321,26 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
             ways.append((still, "at rest", True, 0))
         for way in ways:
             one = _make(system, *way)
-            if one.found and not any(_are_same(one, other) for other in found):
-                found.append(one)
+            if one.found:
+                _add_to_families(system, families, one)
+    found = [min(family, key=_goodness) for family in families]
     return tuple(sorted(found, key=lambda e: float(np.linalg.norm(e.coordinates))))
+
+
+def _add_to_families(
+    system: StaticSystem, families: list[list[Equilibrium]], one: Equilibrium
+) -> None:
+    """Add an equilibrium to those that it is the same as, or that it is connected with by others: there the
+    mechanism is indifferent, or its energy so flat that forces do not tell them apart.
+    """
+    same = [family for family in families if any(_are_same(system, one, e) for e in family)]
+    families[:] = [family for family in families if not any(family is x for x in same)]
+    families.append([*(e for family in same for e in family), one])
+
+
+def _goodness(one: Equilibrium) -> tuple[float, float]:
+    """Of several that are one, the one that balances best, and of these the nearest to the start."""
+    return max(one.residual, ROUNDED_BALANCE), float(np.linalg.norm(one.coordinates))
 
 
 def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
@@ -343,21 +366,35 @@ def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
 
 def _find_still(system: StaticSystem, q: Floats) -> Floats | None:
     """The configuration at rest that Newton's steps lead to, stable or not; None if they lead nowhere."""
+    best, least = None, BALANCED_ENOUGH
     for _ in range(RELAXING * 4):
         here = system.state(q)
-        if here.residual <= BALANCED_ENOUGH:
-            return q
+        if here.residual <= least:
+            best, least = q, here.residual
+        if here.residual <= BALANCED or (best is not None and here.residual > least):
+            break
         step = np.linalg.lstsq(here.stiffness, -here.gradient, rcond=1e-9)[0]
         size = float(np.linalg.norm(step))
         there = system.close(q + here.freedom_basis @ step * min(1.0, LONGEST / max(size, 1e-300)))
         if there is None or np.abs(there).max() > FAR:
-            return None
+            break
         q = there
-    return None
+    return best
 
 
-def _are_same(one: Equilibrium, other: Equilibrium) -> bool:
-    return bool(np.abs(one.coordinates - other.coordinates).max(initial=0.0) <= SAME_REST)
+def _are_same(system: StaticSystem, one: Equilibrium, other: Equilibrium) -> bool:
+    """Whether two equilibria are one: next to each other, or with forces balanced all along between them."""
+    apart = float(np.abs(one.coordinates - other.coordinates).max(initial=0.0))
+    if apart <= SAME_REST:
+        return True
+    if apart > CONNECTED:
+        return False
+    allowed = BALANCED_BETWEEN * max(one.residual, other.residual, ROUNDED_BALANCE)
+    for share in (0.25, 0.5, 0.75):
+        q = system.close((1.0 - share) * one.coordinates + share * other.coordinates)
+        if q is None or system.state(q).residual > allowed:
+            return False
+    return True
 
 
 def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int) -> Equilibrium:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
-from ..names import pick
+from ..names import pick, suggests
 from ..notebook_display import html_table
 from ..thresholds import NEAR_BALANCE, NEAR_SINGULAR_MODES, REAL_VALUE, STABLE, SYMMETRIC
 from .equilibrium import Equilibrium, StaticState, make_system
@@ -87,6 +87,7 @@ class Modes:
         )
 
 
+@suggests
 def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
     """Natural frequencies, damping and shapes of small motions about a position of rest.
 

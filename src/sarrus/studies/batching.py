@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..ensemble.run_batch import EnsembleTable, NotTogetherError, Traced, run_group
+from ..ensemble.host import run_on_host
+from ..ensemble.run_batch import EnsembleTable, NotTogetherError, Traced
 from ..ensemble.variants import EnsembleResult, Variants
 from ..mechanism import MechanismError, get_value, to_data
 from ..mechanism.files.paths import split_path
+from ..methods.extended_precision import wants_digits
 from ..settings import RunSettings, default_settings
 from . import changes
 from .records import DRIFT, is_coordinate, split_coordinate
@@ -39,6 +41,8 @@ class BatchRunner:
     def __init__(self, plan: StudyPlan) -> None:
         self.plan, self.points = plan, _points(plan)
         self.settings = _settings(plan)
+        if wants_digits(self.settings.setting):
+            raise NotTogetherError("SIMD lanes have no extended precision")
         self.columns = {change.path: change.columns[0] for change in plan.changes}
         mechanism, _ = changes.build_mechanism(plan.base, (), {})
         data = to_data(mechanism)
@@ -60,7 +64,7 @@ class BatchRunner:
         group = self.numbers.group(given)
         table = EnsembleTable(len(values), self.dimension, self.settings, self.points, keep=True)
         if len(group.which):
-            table.take(group, run_group(group, self.settings, threads=1, keep=True))
+            table.take(group, run_on_host(group.plan, group.numbers, self.settings))
         return table.runs()
 
 

@@ -12,8 +12,10 @@ from .. import problems
 from ..mechanism import Mechanism, from_data, get_value, set_value, to_data
 from ..mechanism.elements import MechanismError
 from ..mechanism.files import units
-from ..mechanism.files.paths import ALONG, join_path, nearest, split_path, unit_at
+from ..mechanism.files.paths import ALONG, SIDES, join_path, nearest, split_path, unit_at
 from . import study_schema
+from .carried import joint_bodies, joint_places, move_carried, read_place
+from .side_lengths import set_side
 from .study import Base, Change, ChangeKind
 from .study_schema import SETTINGS, translate_slip
 
@@ -63,6 +65,8 @@ def change_kind(base: Base, path: str) -> ChangeKind:
         return ChangeKind.SETTING
     if len(parts) == 3 and parts[0] == "bodies" and parts[2] == "length":
         return ChangeKind.LENGTH
+    if len(parts) > 2 and parts[0] == "bodies" and parts[2] == SIDES:
+        return ChangeKind.SIDE
     if len(parts) > 3 and parts[-1] == ALONG:
         return ChangeKind.ALONG
     return ChangeKind.PATH
@@ -100,6 +104,10 @@ def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool =
     elif change.kind is ChangeKind.ALONG:
         place, length = units.in_si(value, units.LENGTH), rod_of_place(data, change.path)[2]
         apply_change(data, change, [min(max(place, 0.0), length) if spread else place])
+    elif change.kind is ChangeKind.SIDE:
+        side = units.in_si(value, units.LENGTH)
+        if not spread:
+            apply_change(data, change, [side])
     elif change.kind is ChangeKind.LENGTH:
         length = units.in_si(value, units.LENGTH)
         apply_change(data, change, [length if length > 0 or not spread else 1.0])
@@ -119,6 +127,8 @@ def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict
     """A copy of a mechanism's data with one change."""
     if change.kind is ChangeKind.LENGTH:
         return set_length(data, split_path(change.path)[1], given[0])
+    if change.kind is ChangeKind.SIDE:
+        return set_side(data, change.path, given[0])
     if change.kind is ChangeKind.ALONG:
         return set_along(data, change.path, given[0])
     if change.kind is ChangeKind.TILT:
@@ -181,7 +191,7 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
             f"body '{body}' is no rod, so it has no length; change its places instead"
         )
     new = copy.deepcopy(data)
-    start, end = (np.array(_vector(p)) for p in entry["rod"])
+    start, end = (np.array(read_place(p)) for p in entry["rod"])
     along = end - start
     before = float(np.linalg.norm(along))
     if not before > 0:
@@ -192,25 +202,11 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
         return data
 
     def moved(place: Any) -> Floats:
-        p = np.array(_vector(place))
+        p = np.array(read_place(place))
         return [float(x) for x in p + (factor - 1.0) * ((p - start) @ unit) * unit]
 
     new["bodies"][body]["rod"] = [[float(x) for x in start], moved(entry["rod"][1])]
-    opened = False
-    for joint in (new.get("joints") or {}).values():
-        opened |= _stretch_joint(joint, body, moved)
-    for point in (new.get("points") or {}).values():
-        if point["body"] == body:
-            point["at"] = moved(point["at"])
-    for force in (new.get("forces") or {}).values():
-        if force["body"] == body:
-            force["at"] = moved(force["at"])
-    for spring in (new.get("springs") or {}).values():
-        for key, owner in zip(("start", "end"), spring["bodies"], strict=True):
-            if owner == body:
-                spring[key] = moved(spring[key])
-    if opened:
-        new["assemble"] = True
+    move_carried(new, body, moved)
     return new
 
 
@@ -231,7 +227,7 @@ def set_along(data: dict[str, Any], path: str, distance: float) -> dict[str, Any
     if parts[0] != "joints" or parts[2] != "at":
         return set_value(data, join_path(parts), place)
     entry = data["joints"][parts[1]]
-    places = _joint_places(entry)
+    places = joint_places(entry)
     places[int(parts[3])] = place
     moved = set_value(data, join_path(parts[:3]), places)
     return {**moved, "assemble": True}
@@ -244,9 +240,9 @@ def rod_of_place(data: dict[str, Any], path: str) -> tuple[Any, Any, float]:
     if not isinstance(entry, dict) or key not in entry:
         raise MechanismError(f"path '{path}': there is no place {block}.{name}.{key}")
     if key in ("start", "end"):
-        body = _joint_bodies(entry)[key == "end"]
+        body = joint_bodies(entry)[key == "end"]
     elif block == "joints":
-        bodies = _joint_bodies(entry)
+        bodies = joint_bodies(entry)
         if len(which) != 1 or not which[0].isdigit() or int(which[0]) >= len(bodies):
             raise MechanismError(
                 f"path '{path}': joint '{name}' has {len(bodies)} bodies; say whose place, like "
@@ -258,57 +254,11 @@ def rod_of_place(data: dict[str, Any], path: str) -> tuple[Any, Any, float]:
     rod = (data.get("bodies") or {}).get(body, {}).get("rod")
     if rod is None:
         raise MechanismError(f"path '{path}': '{body}' is no rod; change its places instead")
-    start, end = (np.array(_vector(p)) for p in rod)
+    start, end = (np.array(read_place(p)) for p in rod)
     length = float(np.linalg.norm(end - start))
     if not length > 0:
         raise MechanismError(f"rod '{body}' has no direction, because its ends are one place")
     return start, (end - start) / length, length
-
-
-def _stretch_joint(joint: dict[str, Any], body: str, moved: Any) -> bool:
-    """Move the place of a body in a joint; whether the joint is apart then."""
-    bodies = _joint_bodies(joint)
-    if body not in bodies:
-        return False
-    if "distance" in joint:
-        for key, owner in zip(("start", "end"), bodies, strict=True):
-            if owner == body:
-                joint[key] = moved(joint[key])
-        return False
-    if joint.get("at") is None:
-        return False
-    places = _joint_places(joint)
-    new = [moved(p) if owner == body else p for p, owner in zip(places, bodies, strict=True)]
-    if new == places:
-        return False
-    joint["at"] = new
-    return True
-
-
-def _joint_bodies(joint: dict[str, Any]) -> list[str]:
-    return next(value for key, value in joint.items() if key not in _PLACES and _is_names(value))
-
-
-def _joint_places(joint: dict[str, Any]) -> list[Floats]:
-    """The place of each body in a joint."""
-    at = joint["at"]
-    several = isinstance(at, list) and any(isinstance(p, list | str) and _is_vector(p) for p in at)
-    return [_vector(p) for p in at] if several else [_vector(at)] * len(_joint_bodies(joint))
-
-
-_PLACES = ("at", "axis", "second_axis", "normal", "start", "end")
-
-
-def _is_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
-
-
-def _is_vector(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
-
-
-def _vector(value: Any) -> Floats:
-    return units.vector_in_si(value, units.LENGTH)
 
 
 def _with_plain_parent(data: dict[str, Any], path: str) -> dict[str, Any]:

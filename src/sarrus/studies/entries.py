@@ -22,6 +22,7 @@ from . import study_schema
 from .records import (
     COORDINATE,
     DESIGN,
+    EVENT,
     JOINT,
     PLAY,
     QUANTITIES,
@@ -224,6 +225,10 @@ def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
             return f"there is no joint '{name}'; {nearest(name, list(joints))}"
         if body is not None and body not in joints[name]:
             return f"joint '{name}' has no body '{body}'; {nearest(body, list(joints[name]))}"
+    elif argument == EVENT and record.argument is not None:
+        events = [event.name for event in mechanism.events]
+        if record.argument not in events:
+            return f"the model has no event '{record.argument}'; {nearest(record.argument, events)}"
     elif argument in (COORDINATE, VALUE):
         given = record.argument
         for what in [given] if argument == COORDINATE else split_value(given)[:2]:

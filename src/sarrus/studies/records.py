@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
 # what a record may ask for
 COORDINATE, JOINT, PLAY = "a quantity", "perhaps a joint", "a play"
+EVENT = "perhaps an event"
 DRIFT = "energy drift"
 VALUE, DESIGN = "a quantity at another", "a quantity of sarrus.design"
 
@@ -255,6 +256,11 @@ def _design(run: RecordSource, name: str) -> float:
         raise RecordError(str(error.args[0])) from None
 
 
+def _event_times(run: RecordSource, name: str | None) -> list[float]:
+    """When an event of the model occurred [s], or any of them."""
+    return [e.time for e in run.simulated.events if name in (None, e.name)]
+
+
 def _misfit(run: RecordSource, _: Any) -> float | None:
     """Play that lets a locked linkage move [m]: 0 if it moves, none if nothing helps."""
     found = run.inspection
@@ -287,6 +293,7 @@ QUANTITIES: dict[str, RecordedQuantity] = {
     "crossing_times": RecordedQuantity(
         NUMBERS, "s", lambda run, _: [float(c.time) for c in run.simulated.crossings]
     ),
+    "event_times": RecordedQuantity(NUMBERS, "s", _event_times, EVENT),
     "maximum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[1], COORDINATE),
     "minimum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
     "span": RecordedQuantity(NUMBER, "", _span, COORDINATE),

@@ -46,6 +46,7 @@ class ChangeKind(Enum):
     OPTION = "option of the problem"
     SETTING = "setting"
     LENGTH = "length of a rod"
+    SIDE = "length of a side"
     ALONG = "place along a rod"
     TILT = "tilt"
 

@@ -40,6 +40,8 @@ MOST_WORDS = 8
 MOST_LINES = 16
 # mechanisms with more coordinates are not analysed: their Jacobian is decomposed as a dense matrix
 MOST_COORDINATES = 1500
+# powers with which displacements across a tangent go; higher ones are zero near by
+MOST_POWER = 16.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,9 @@ class Branch:
         Displacements of the coordinates of these configurations.
     decided : bool
         Whether Taylor terms and the configurations nearby agree.
+    conical : bool
+        Whether its tangents form a cone, not a plane; `tangent` is then the tangent plane of the cone along
+        `direction`.
     """
 
     dimension: int
@@ -100,6 +105,7 @@ class Branch:
     ahead: Floats | None = field(repr=False)
     behind: Floats | None = field(repr=False)
     site: BranchSite | None = field(default=None, repr=False)
+    conical: bool = False
 
     def __str__(self) -> str:
         words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
@@ -129,6 +135,8 @@ class Branch:
         words = [f"mobility {self.dimension}"]
         if self.instantaneous > self.dimension:
             words.append(f"instantaneous mobility {self.instantaneous} all along")
+        if self.conical:
+            words.append("its tangents form a cone")
         if not self.two_sided:
             words.append("one-sided (a cusp)")
         if self.contact:
@@ -150,6 +158,7 @@ class Branch:
             "two_sided": self.two_sided,
             "contact": self.contact,
             "instantaneous": self.instantaneous,
+            "conical": self.conical,
             "order": self.order,
             "residual": self.residual,
             "decided": self.decided,
@@ -173,7 +182,7 @@ class Branches(Sentences):
     order : int
         Order of the Taylor terms that decided, or up to which nothing was decided.
     freedoms, dependences : int
-        First-order freedoms of the coordinates, and dependent equations.
+        First-order degrees of freedom of the coordinates, and dependent equations.
     count : int
         How many branches there are; complete: whether all are listed, else it is a lower bound.
     gap : int
@@ -359,16 +368,17 @@ def _classify(found: Analysis) -> tuple[str, ...]:
     branches = found.branches
     groups = [b.group for b in branches]
     contained = len(branches) <= MOST_LINES and _share_tangents(branches)
+    largest = max((b.dimension for b in branches), default=0)
     words = {
         UNDECIDED: found.undecided > 0,
         ISOLATED: found.freedoms == 0,
         CUSP: any(b.ways == 1 for b in branches),
         TANGENTIAL: len(set(groups)) < len(groups) or contained,
-        TRANSVERSAL: found.count > 1 and len(set(groups)) > 1,
+        TRANSVERSAL: (found.count > 1 and len(set(groups)) > 1) or any(b.curved for b in branches),
         SHAKY: found.freedoms > 0
         and (
-            not branches
-            or max(b.nullity for b in branches) > max(b.dimension for b in branches)
+            (not branches and not found.undecided)
+            or max((b.nullity for b in branches), default=0) > largest
             or bool(found.resting)
         ),
     }
@@ -401,9 +411,9 @@ def _sentences(x: Branches) -> Iterator[str]:
     if x.note and not x.freedoms and x.classification == UNDECIDED:
         yield x.note
         return
-    freedoms = f"{x.freedoms} first-order freedom{'s' * (x.freedoms != 1)}"
+    freedoms = f"{x.freedoms} first-order degree{'s' * (x.freedoms != 1)} of freedom"
     if not x.freedoms:
-        yield "No first-order freedom: an isolated configuration, rigid."
+        yield "No first-order degree of freedom: an isolated configuration, rigid."
         return
     least = "" if x.complete else "at least "
     many = f"{least}{x.count} branch{'es' * (x.count != 1)}"
@@ -411,7 +421,7 @@ def _sentences(x: Branches) -> Iterator[str]:
     if x.branches:
         text = f"{freedoms}; {many} {meet}{' through it' if x.count == 1 else ' here'}"
     else:
-        text = f"{freedoms}; no branch leaves: it is {SHAKY} only"
+        text = f"{freedoms}; no branch {'passes through it' if x.decided else 'was confirmed'}"
     yield f"{text}: {', '.join(x.classes)}."
     yield from _branch_sentences(x)
     if x.gap and SHAKY in x.classes:
@@ -426,7 +436,7 @@ def _sentences(x: Branches) -> Iterator[str]:
     else:
         yield f"Not decided up to order {x.order}."
     yield (
-        f"Of what counts as zero the largest is a misfit of {x.misfit:.1e} m; the result holds within "
+        f"The misfit of the configuration is {x.misfit:.1e} m; the result holds up to a misfit of "
         f"{x.holds_within:.1e} m."
     )
     if x.note:
@@ -438,6 +448,9 @@ def _branch_sentences(x: Branches) -> Iterator[str]:
     if cusps:
         one = "It is" if x.count == 1 else f"{cusps} of them {'is' if cusps == 1 else 'are'}"
         yield f"{one} one-sided: both ends leave along the same direction (a cusp)."
+    if any(b.conical for b in x.branches):
+        one = "Its tangents form" if x.count == 1 else "The tangents of one form"
+        yield f"{one} a cone instead of a plane: the motion crosses itself here."
     touching = [b.contact for b in x.branches if b.contact]
     if touching:
         yield (
@@ -510,27 +523,43 @@ def _record(
         ahead=ahead,
         behind=behind,
         site=site,
+        conical=found.curved,
     )
 
 
 def trace(model: Model, q: Floats, branch: Branch, steps: int) -> Floats:
-    """Displacements along a branch, closed: between its ends it is guessed by its tangent and curvature."""
+    """Displacements along a branch, closed, from one end over the configuration to the other."""
     joints = Constraints(model.form, joints=True)
     system = LocalSystem(joints, q, np.arange(len(joints.kept)), np.arange(len(q)))
-    rank = len(q) - branch.instantaneous
-    # the two ends of a cusp leave like t^2 along the tangent and t^3 across it
+    sides = [
+        [] if end is None else _trace_inwards(system, branch, end, steps)
+        for end in (branch.behind, branch.ahead)
+    ]
+    return np.array([*sides[0], np.zeros(len(q)), *sides[1][::-1]])
+
+
+def _trace_inwards(system: LocalSystem, branch: Branch, end: Floats, steps: int) -> list[Floats]:
+    """Rows from an end of a branch towards the configuration.
+
+    Each one is guessed from the last two: across the tangent displacements go with powers of those along it, which
+    are not whole numbers where the branch has a cusp or the like.
+    """
+    rank = len(end) - branch.instantaneous
+    # the ends of a cusp leave like t^2 along the tangent
     first = 1 if branch.two_sided else 2
-    sides = []
-    for end in (branch.behind, branch.ahead):
-        rows: list[Floats] = []
-        sides.append(rows)
-        if end is None:
-            continue
-        along = branch.tangent @ (branch.tangent.T @ end)
-        for t in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            guess = t**first * along + t ** (first + 1) * (end - along)
-            rows.append(close_near(system, guess, rank)[0])
-    return np.array([*sides[0][::-1], np.zeros(len(q)), *sides[1]])
+    rows, powers = [end], np.full(len(end), (first + 1) / first)
+    across = end - branch.tangent @ (branch.tangent.T @ end)
+    for k in range(steps - 1, 0, -1):
+        ratio = (k / (k + 1)) ** first
+        along = ratio * (branch.tangent @ (branch.tangent.T @ rows[-1]))
+        new = close_near(system, along + across * ratio**powers, rank)[0]
+        moved = new - branch.tangent @ (branch.tangent.T @ new)
+        seen = (np.abs(moved) > SHOWN_ZERO**2) & (across * moved > 0.0)
+        shrunk = np.where(seen, moved / np.where(seen, across, 1.0), ratio**powers)
+        powers = np.clip(np.log(shrunk) / np.log(ratio), 1.0, MOST_POWER)
+        across = moved
+        rows.append(new)
+    return rows
 
 
 def _clean(x: Floats, scale: float = 1.0) -> Floats:

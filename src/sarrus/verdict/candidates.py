@@ -2,7 +2,8 @@
 
 During a run, the times at which its Jacobian loses rank are located on the polynomials of its steps
 (methods/monitor.py). Here W decides what each of them is: if its rank is lower than at regular configurations
-before and after, and the dimensions allow it, it is a crossing; if its smallest value is small, a near miss.
+before and after, and the dimensions allow it, it is a crossing; if its smallest value is merely small, a near
+miss, unless rounding of the constraints hides that it vanishes and the motion goes straight on.
 Loops that share no body are judged apart.
 
 Whether the dimensions allow it: with u the dependence of the joints' constraints there, u.J(q*) = 0 at a singular
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -57,6 +58,8 @@ OVERLAP = 1e-2
 MOST_DEPENDENCES = 4
 # turns of Newton to the nearest singular configuration
 NEWTON = 8
+# a motion that turns around within so many times what rounding hides may not have crossed anything
+TURNS_WITHIN = 10.0
 # candidates at whose regular configurations groups of bodies show their rank
 REGULAR = 8
 
@@ -116,6 +119,17 @@ def _largest(values: tuple[float, ...], last: bool = False) -> tuple[float, ...]
     """Up to three values, the largest first: the first or the last ones."""
     ordered = sorted(values, reverse=True)
     return tuple(ordered[-3:] if last else ordered[:3])
+
+
+class _Neighbour(NamedTuple):
+    """A singular configuration of the joints next to the motion: misfit of the dimensions there, what rounding and
+    the run's errors explain of it, how far it is from the motion, and what distance these errors hide.
+    """
+
+    misfit: float
+    allowed: float
+    off: float
+    hidden: float
 
 
 class _Judge:
@@ -256,6 +270,9 @@ class _Judge:
             whole = replace(here, rank=nearby.rank, above=values[-3:], below=())
             return NearMiss(t, whole, *record, misfit), group
         if here.rank == nearby.rank and here.smallest < NEAR_MISS * nearby.smallest:
+            fallen = self._rank(q, group, 2.0 * here.smallest)
+            if fallen.rank < nearby.rank and self._goes_through(c, t):
+                return Crossing(t, fallen, *record), group
             return NearMiss(t, here, *record), group
         return None
 
@@ -331,26 +348,50 @@ class _Judge:
 
     def _misfit(self, c: Candidate, t: float, rise: int) -> float:
         """By how much the dimensions forbid a crossing where W loses rank; 0 if they do not."""
+        found = self._singular_neighbours(c, t, rise)
+        return max((x.misfit for x in found if x.misfit > x.allowed), default=0.0)
+
+    def _singular_neighbours(self, c: Candidate, t: float, rise: int) -> list[_Neighbour]:
+        """Singular configurations of the joints next to the motion; none if drives alone lose rank."""
         if self._model.coordinates > DENSE:
-            return 0.0
+            return []
         joints, piece = self._constraints, c.piece(t)
         q = piece.position(t)
-        reference_pivots = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
-        rank = int(np.sum(reference_pivots > DEPENDENT_VALUE * reference_pivots.max(initial=0.0)))
+        regular = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
+        rank = int(np.sum(regular > DEPENDENT_VALUE * regular.max(initial=0.0)))
         U, values, _ = np.linalg.svd(joints.jacobian(q))
         # drives may lose rank where joints do not: what they ask for is no dimension
-        if not rank or values[rank - 1] > KEPT_RANK * reference_pivots[rank - 1]:
-            return 0.0
+        if not rank or values[rank - 1] > KEPT_RANK * regular[rank - 1]:
+            return []
         gap = float(np.abs(joints.phi(q)).max(initial=0.0))
         error = piece.last_term + self._tolerance + gap
-        allowed = 0.5 * self._bend * error**2
-        worst = 0.0
+        out = []
         for u in U[:, max(rank - rise, 0) : rank].T[:MOST_DEPENDENCES]:
             place, dependence = _nearest_singular(joints, q, u)
             misfit = abs(float(dependence @ joints.phi(place)))
-            if misfit > allowed + self._rounding(place, dependence):
-                worst = max(worst, misfit)
-        return worst
+            rounding = self._rounding(place, dependence)
+            allowed = 0.5 * self._bend * error**2 + rounding
+            # u.J vanishes there: what rounding leaves of u.Phi hides its root
+            hidden = error + float(np.sqrt(2.0 * rounding / self._bend))
+            off = float(np.abs(place - q).max(initial=0.0))
+            out.append(_Neighbour(misfit, allowed, off, hidden))
+        return out
+
+    def _goes_through(self, c: Candidate, t: float) -> bool:
+        """Whether the motion goes straight on at a minimum of W that rounding cannot tell from a zero.
+
+        The dimensions allow the crossing, it lies no further from the motion than rounding of the constraints
+        hides, and the motion does not turn around within that.
+        """
+        found = self._singular_neighbours(c, t, 1)
+        if not found or any(x.misfit > x.allowed or x.off > x.hidden for x in found):
+            return False
+        speed = float(np.abs(c.piece(t).velocity(t)).max(initial=0.0))
+        reach = TURNS_WITHIN * max(x.hidden for x in found)
+        if not speed * (c.high - c.low) > reach:
+            return False
+        before, after = (c.piece(x).velocity(x) for x in (t - reach / speed, t + reach / speed))
+        return bool(before @ after > 0.0)
 
     @cached_property
     def _bend(self) -> float:

@@ -12,7 +12,7 @@ from .. import model as model_package
 from .. import verdict
 from .. import verdict as verdict_package
 from ..notebook_display import Sentences
-from .inspection_text import print_lines, write_sentences
+from .inspection_text import print_lines, state_freedom, write_sentences
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -93,6 +93,11 @@ class Inspection(Sentences):
         if not (self.mobility_motion and self.redundant_here):
             return ()
         return tuple(verdict.nearby_configurations.wander(self.equations, self.equations.start()))
+
+    @property
+    def freedom(self) -> str:
+        """The degrees of freedom in a clause: "1 degree of freedom, driven by 'motor'; not singular"."""
+        return state_freedom(self)
 
     @property
     def sentences(self) -> list[str]:

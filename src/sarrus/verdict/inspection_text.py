@@ -37,6 +37,22 @@ def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> l
     return lines
 
 
+def state_freedom(x: Inspection) -> str:
+    """The degrees of freedom in a clause, the same wherever they are stated, and what drives them."""
+    m = x.mobility
+    text = _many(m.motion, "degree of freedom", "degrees of freedom")
+    if m.here != m.motion:
+        text += f" ({m.here} instantaneously)"
+    if m.idle_spins:
+        text += f", {len(m.idle_spins)} of them the spin of a thin rod about itself"
+    if x.driven:
+        names = _names([f"'{name}'" for name in x.driven.drives])
+        left = x.driven.free_motion
+        text += f", {f'{m.motion - left} of them ' if left else ''}driven by {names}"
+    words = [word for word in m.classes if word != "regular"]
+    return f"{text}; {', '.join(words) or 'not singular'}"
+
+
 def print_lines(x: Inspection) -> list[str]:
     """All that is printed, the dependent sets and remedies too."""
     kind = "planar" if x.dimension == 2 else "spatial"
@@ -73,9 +89,11 @@ def write_sentences(x: Inspection) -> Iterator[str]:
     )
     back = m.here - m.motion
     if "crossing" in m.classes:
+        several = x.branches is None or len(x.branches) > 1
         yield (
             f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches "
-            f"through it {' or '.join(str(d) for d in m.dimensions)}; only a velocity chooses between branches."
+            f"through it {' or '.join(str(d) for d in m.dimensions)}"
+            f"{'; only a velocity chooses between branches' if several else ''}."
         )
         if x.branches is None:
             yield "It is too large for the analysis of its branches: others than those found are not ruled out."
@@ -127,8 +145,11 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
             f"{d.free_motion} left free."
         )
     if d.held is not None and d.idle_here:
+        left = _many(
+            d.held.freedoms, "first-order degree of freedom", "first-order degrees of freedom"
+        )
         yield (
-            f"At this configuration the drives held leave {_many(d.held.freedoms, 'first-order freedom')} "
+            f"At this configuration the drives held leave {left} "
             f"(a type II singularity of the drives). {' '.join(d.held.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:

@@ -151,6 +151,9 @@ class Reaction(Sentences):
         """The word "unique", "shared", "undetermined" or "unbounded" for each entry of the moment."""
         return _words(self.moment_unique, self.moment_undetermined, self.moment_unbounded)
 
+    def __repr__(self) -> str:
+        return f"<Reaction of {self}>"
+
     def __str__(self) -> str:
         parts = []
         for values, words, unit, what in (
@@ -213,6 +216,18 @@ class Reactions:
     unresolved: Flags
     poles: tuple[Pole, ...]
     at_pole: Ints
+
+    def __repr__(self) -> str:
+        e = self.equations
+        return (
+            f"<Reactions of {len(e.joints)} joints and {len(e.drives)} drives at {len(self.values)} "
+            "outputs; print it for the largest>"
+        )
+
+    def __str__(self) -> str:
+        """A line for each joint and drive."""
+        e = self.equations
+        return "\n".join(str(self.of(name)) for name in (*e.joints, *e.drives))
 
     def _repr_html_(self) -> str:
         """A row for each joint and body: largest force and moment, and whether they are unique."""

@@ -73,8 +73,9 @@ class Verdict(Sentences):
         low, high = self.redundant
         some = f"{low} to {high}" if high > low else str(low or "no")
         depend = "equation depends" if low == high == 1 else "equations depend"
+        held = " with the drives held" if self.inspection.driven else ""
         out = [
-            f"Over the motion ({len(self.ranks)} poses): mobility {self.mobility_motion}, {some} joint "
+            f"Over the motion ({len(self.ranks)} poses): mobility {self.mobility_motion}{held}, {some} joint "
             f"{depend} on others: {', '.join(self.classes)}."
         ]
         if self.crossings is None:
@@ -102,6 +103,7 @@ class Verdict(Sentences):
         return {
             "classes": list(self.classes),
             "mobility_motion": self.mobility_motion,
+            "freedom": self.inspection.freedom,
             "redundant": list(self.redundant),
             "poses": [
                 {"time": t, "rank": r.as_dict()}

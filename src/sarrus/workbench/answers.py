@@ -22,6 +22,7 @@ from ..kinematics.configuration import Pose, read_poses
 from ..mechanism import Mechanism, MechanismError, check_mechanism, find_remarks, from_data, to_data
 from ..mechanism.elements import GROUND, ModelFileError
 from ..report.curves import read_curves
+from ..report.design_plots import design_plots, find_design
 from ..report.plots import PlotFrame, curve_plots
 from ..result import Result
 from ..scene import CROSSING, Scene, Sign, Sketch, make_scene, make_sketch
@@ -81,6 +82,19 @@ class Desk:
         except (MechanismError, ValueError) as error:
             return out | {"errors": sentences_of(error)}
         return out | _answer(result, bool(question.get("full")))
+
+    def design(self, question: Record) -> Record:
+        """The designer's quantities of the document, in sentences and plots."""
+        subject = self.subject(question)
+        result = subject.run(_seconds(question))
+        found = find_design(result.mechanism, result.duration)
+        if found is None:
+            why = "One drive is needed that moves the whole mechanism: put one motor on a pin or a slider."
+            return {"lines": [why], "figures": []}
+        return {
+            "lines": str(found).splitlines(),
+            "figures": [{**plot.payload(), "title": plot.title} for plot in design_plots(found)],
+        }
 
     def pull(self, question: Record) -> Record:
         """Where all points are when a place of a body is pulled to another; the pose for the next question."""
@@ -216,11 +230,7 @@ def sentences_of(error: Exception) -> list[str]:
 def mobility(mechanism: Mechanism) -> list[str]:
     """The verdict at the start in sentences, and what may be a slip."""
     found = inspect(mechanism)
-    words = ", ".join(found.classes)
-    head = f"Mobility {found.mobility_motion}, {words}."
-    if found.mobility_here != found.mobility_motion:
-        head = f"Mobility {found.mobility_motion}, here {found.mobility_here}: {words}."
-    return [head, *found.sentences, *find_remarks(mechanism)]
+    return [f"{found.freedom}.", *found.sentences, *find_remarks(mechanism)]
 
 
 def _answer(result: Result, full: bool) -> Record:

@@ -1,7 +1,7 @@
 """Drawing in the plane: each change takes the data of a model file and gives new data.
 
-Things belong together that are at the same place: a bar drawn from a pin joins it, a pin that is moved takes along
-what ends there.
+Things belong together that are at the same place: a bar drawn from a pin joins it, a pin where two bars cross
+joins them, a pin that is moved takes along what ends there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
+from ..mechanism.construction import convex_hull
 from ..mechanism.elements import GROUND
 from ..mechanism.files.model_schema import ModelFile
 from .parameters import Data, Record, joint_bodies, measure_size
@@ -21,7 +22,12 @@ from .parameters import Data, Record, joint_bodies, measure_size
 # of the mechanism's size: places this near are one; a typed place is as good as one that was clicked
 SAME = 1e-6
 # what is drawn begins with these; every number has a slider
-MASS, STIFFNESS, DAMPING, TURNING, FREQUENCY, TRAVEL = 1.0, 100.0, 1.0, 1.0, 0.5, 0.2
+MASS, STIFFNESS, DAMPING, TURNING, FREQUENCY = 1.0, 100.0, 1.0, 1.0, 0.5
+# of the mechanism's size: how far a driven slider travels to either side; of a cylinder's length: how far it
+# moves to either side, and how long its barrel and its piston rod are
+TRAVEL, STROKE, PIECE = 0.2, 0.1, 0.6
+# joints along a line, and whether the body on it may turn
+ON_LINE, PRISMATIC = "point-on-line", "prismatic"
 # where names of bodies and of joints stand
 OF_BODIES = ("points", "forces", "torques")
 OF_JOINTS = ("drives", "torsions", "rotors", "couplings")
@@ -96,13 +102,48 @@ class _Drawing:
             ground_first = sorted(bodies, key=lambda name: name != GROUND)
             self.block("joints")[self.new_name("pin")] = {
                 "revolute": ground_first,
-                "at": [float(x) for x in at],
+                "at": _plain(at),
             }
             return
         new = [name for name in bodies if name not in joint["revolute"]]
         joint["revolute"] = sorted([*joint["revolute"], *new], key=lambda name: name != GROUND)
         if _is_several(joint["at"]):
-            joint["at"] += [[float(x) for x in at] for _ in new]
+            joint["at"] += [_plain(at) for _ in new]
+
+    def passes(self, body: str, at: Floats) -> bool:
+        """Whether a body is a bar that goes on beyond a place at both sides."""
+        rod = self.data["bodies"].get(body, {}).get("rod")
+        return rod is not None and not any(self.same(end, at) for end in rod)
+
+    def direction(self, body: str) -> Floats:
+        """The direction of a bar."""
+        start, end = self.data["bodies"][body]["rod"]
+        return np.subtract(end, start)
+
+    def release(self, at: Floats, *bodies: str) -> None:
+        """Let a pin no longer hold two bodies together: the first leaves it."""
+        joint = self.pin_at(at)
+        if joint is None or not set(bodies) <= set(joint["revolute"]):
+            return
+        name = next(k for k, j in self.data["joints"].items() if j is joint)
+        if len(joint["revolute"]) == 2:
+            del self.data["joints"][name]
+            _without_joint(self, name)
+            return
+        which = joint["revolute"].index(bodies[0])
+        del joint["revolute"][which]
+        if _is_several(joint["at"]):
+            del joint["at"][which]
+
+    def guided_block(self, name: str) -> None:
+        """Put a block between a guide and the body on it, which turns about its pin: a block can be driven."""
+        joint = self.data["joints"][name]
+        guide, body = joint[ON_LINE]
+        at = np.asarray(_places(joint["at"])[0], float)
+        block = self.new_name("block")
+        self.block("bodies")[block] = {"mass": MASS, "center": _plain(at)}
+        self.data["joints"][name] = _sliding(self, PRISMATIC, (guide, block), at, joint["axis"])
+        self.pin([body, block], at)
 
 
 def _bar(drawing: _Drawing, change: Record) -> None:
@@ -111,7 +152,7 @@ def _bar(drawing: _Drawing, change: Record) -> None:
         raise MechanismError("a bar needs two places; drag from one to the other")
     ends = [(place, drawing.bodies_at(place)) for place in (start, end)]
     name = drawing.new_name("bar")
-    rod = [[float(x) for x in place] for place in (start, end)]
+    rod = [_plain(place) for place in (start, end)]
     drawing.block("bodies")[name] = {"rod": rod, "mass": MASS}
     for place, others in ends:
         if others:
@@ -131,23 +172,115 @@ def _ground(drawing: _Drawing, change: Record) -> None:
 def _pin(drawing: _Drawing, change: Record) -> None:
     at = _place(change, "at")
     bodies = drawing.bodies_at(at)
-    if not [name for name in bodies if name != GROUND]:
-        raise MechanismError("a pin needs a bar; draw one, or click on one")
-    drawing.pin(bodies if len(bodies) > 1 else [GROUND, *bodies], at)
+    if len(bodies) < 2:
+        here = f"only '{bodies[0]}' is here" if bodies else "nothing is here"
+        raise MechanismError(
+            f"a pin joins two bodies, and {here}; click where bars cross or meet, or take ground to hold a bar"
+        )
+    drawing.pin(bodies, at)
+
+
+def _plate(drawing: _Drawing, change: Record) -> None:
+    """A plate around three or more corners; it joins what is there."""
+    given = change.get("corners")
+    if not isinstance(given, list):
+        raise MechanismError("a plate needs three corners or more; click one after the other")
+    corners = [_place({"at": corner}, "at") for corner in given]
+    arms = np.array(corners) - corners[0] if corners else np.zeros((0, 2))
+    sizes = np.linalg.svd(arms, compute_uv=False) if len(corners) > 2 else np.zeros(2)
+    if not sizes[-1] > SAME * sizes[0]:
+        raise MechanismError("a plate needs three corners or more that are not on one line")
+    met = [(corner, drawing.bodies_at(corner)) for corner in corners]
+    name = drawing.new_name("plate")
+    drawing.block("bodies")[name] = {"plate": [_plain(c) for c in corners], "mass": MASS}
+    for corner, others in met:
+        if others:
+            drawing.pin([*others, name], corner)
 
 
 def _slider(drawing: _Drawing, change: Record) -> None:
-    """A point of a body stays on a line of the ground; prismatic: and the body does not turn."""
-    at, kind = _place(change, "at"), change.get("kind", "point-on-line")
-    bodies = [name for name in drawing.bodies_at(at) if name != GROUND]
-    if not bodies or kind not in ("point-on-line", "prismatic"):
-        raise MechanismError("a slider needs a bar or a pin; click on one")
-    axis = [float(x) for x in np.asarray(change.get("axis", (1.0, 0.0)), float)]
-    drawing.block("joints")[drawing.new_name("slider")] = {
-        kind: [GROUND, bodies[0]],
-        "at": [float(x) for x in at],
-        "axis": axis,
+    """A point of a body stays on a line of another, the guide; prismatic: and the body does not turn.
+
+    A pin that held both together there no longer does. Where the guide is not named, it is a bar that goes on
+    beyond the place, if there is another body, else the ground; the line is along that bar, or level.
+    """
+    at = _place(change, "at")
+    here = drawing.bodies_at(at)
+    bodies = [name for name in here if name != GROUND]
+    if not bodies:
+        raise MechanismError("a slider needs a body; click on a bar, a plate or a pin")
+    slots = [name for name in bodies if drawing.passes(name, at)] if len(bodies) > 1 else []
+    guide = str(change.get("guide") or (slots[0] if slots else GROUND))
+    body = str(change.get("body") or next((name for name in bodies if name != guide), guide))
+    axis = change.get("axis")
+    if axis is None:
+        axis = drawing.direction(guide) if guide in slots else (1.0, 0.0)
+    drawing.release(at, guide, body)
+    kind = str(change.get("kind") or ON_LINE)
+    name = drawing.new_name("slider")
+    drawing.block("joints")[name] = _sliding(drawing, kind, (guide, body), at, axis)
+
+
+def _slide(drawing: _Drawing, change: Record) -> None:
+    """Another guide, body, kind or angle [rad] of a slider."""
+    name = _name(drawing, "joints", change)
+    joint = drawing.data["joints"][name]
+    kind = next((word for word in (ON_LINE, PRISMATIC) if word in joint), "")
+    if not kind:
+        raise MechanismError(f"joint '{name}' is not a slider")
+    guide, body = (
+        str(change.get(key) or joint[kind][k]) for k, key in enumerate(("guide", "body"))
+    )
+    axis = joint["axis"]
+    if change.get("angle") is not None:
+        angle = float(change["angle"])
+        axis = (np.cos(angle), np.sin(angle))
+    new = str(change.get("kind") or kind)
+    at = np.asarray(_places(joint["at"])[0], float)
+    drawing.data["joints"][name] = _sliding(drawing, new, (guide, body), at, axis)
+    if new == ON_LINE:
+        # nothing drives a point on a line
+        _without_drives(drawing, name)
+
+
+def _sliding(drawing: _Drawing, kind: str, bodies: tuple[str, str], at: Floats, axis: Any) -> Data:
+    """The entry of a slider: a guide and the body on it."""
+    if kind not in (ON_LINE, PRISMATIC):
+        raise MechanismError(f"'{kind}' is not a slider; give {ON_LINE} or {PRISMATIC}")
+    direction = np.asarray(axis, float)
+    if direction.shape != (2,) or not np.isfinite(direction).all() or not direction.any():
+        raise MechanismError("a slider needs a direction; drag along it, or type its angle")
+    if bodies[0] == bodies[1]:
+        raise MechanismError(f"'{bodies[0]}' cannot slide on itself; choose another guide")
+    known = {GROUND, *drawing.block("bodies")}
+    if not set(bodies) <= known:
+        raise MechanismError(f"there is no body '{next(b for b in bodies if b not in known)}'")
+    return {kind: list(bodies), "at": _plain(at), "axis": _plain(direction)}
+
+
+def _cylinder(drawing: _Drawing, change: Record) -> None:
+    """A barrel and a piston rod with a motor between them; each joins what is at its outer end."""
+    start, end = _place(change, "from"), _place(change, "to")
+    if drawing.same(start, end):
+        raise MechanismError("a cylinder needs two places; drag from one to the other")
+    met = [(place, drawing.bodies_at(place)) for place in (start, end)]
+    along, bodies = end - start, []
+    for word, outer, way in (("barrel", start, along), ("piston", end, -along)):
+        bodies.append(drawing.new_name(word))
+        rod = [_plain(outer), _plain(outer + PIECE * way)]
+        drawing.block("bodies")[bodies[-1]] = {"rod": rod, "mass": MASS}
+    name = drawing.new_name("cylinder")
+    middle = start + 0.5 * along
+    barrel, piston = bodies
+    drawing.block("joints")[name] = _sliding(drawing, PRISMATIC, (barrel, piston), middle, along)
+    amplitude = STROKE * float(np.linalg.norm(along))
+    drawing.block("drives")[drawing.new_name("motor")] = {
+        "joint": name,
+        "sine": {"amplitude": amplitude, "frequency": FREQUENCY},
     }
+    for (place, others), body in zip(met, bodies, strict=True):
+        if others:
+            drawing.pin([*others, body], place)
 
 
 def _spring(drawing: _Drawing, change: Record) -> None:
@@ -159,8 +292,8 @@ def _spring(drawing: _Drawing, change: Record) -> None:
         )
     drawing.block("springs")[drawing.new_name("spring")] = {
         "bodies": bodies,
-        "start": [float(x) for x in start],
-        "end": [float(x) for x in end],
+        "start": _plain(start),
+        "end": _plain(end),
         "stiffness": STIFFNESS,
         "damping": DAMPING,
         "free_length": float(np.linalg.norm(end - start)),
@@ -172,12 +305,15 @@ def _drive(drawing: _Drawing, change: Record) -> None:
     joint = drawing.data["joints"][name]
     if "revolute" in joint:
         motion: Data = {"polynomial": [0.0, TURNING]}
-    elif "prismatic" in joint:
-        motion = {"sine": {"amplitude": TRAVEL, "frequency": FREQUENCY}}
+    elif ON_LINE in joint or PRISMATIC in joint:
+        amplitude = TRAVEL * measure_size(drawing.data)
+        motion = {"sine": {"amplitude": amplitude, "frequency": FREQUENCY}}
+        if ON_LINE in joint:
+            drawing.guided_block(name)
     else:
-        raise MechanismError(
-            f"joint '{name}' cannot be driven; a pin or a slider that does not turn can"
-        )
+        raise MechanismError(f"joint '{name}' cannot be driven; a pin or a slider can")
+    if any(drive["joint"] == name for drive in drawing.block("drives").values()):
+        raise MechanismError(f"joint '{name}' has a motor already; delete that one first")
     drawing.block("drives")[drawing.new_name("motor")] = {"joint": name, **motion}
 
 
@@ -192,7 +328,7 @@ def _point(drawing: _Drawing, change: Record) -> None:
 
 def _move(drawing: _Drawing, change: Record) -> None:
     """What is at a place goes to another: ends of bars, joints, points, ends of springs, places of forces."""
-    before, after = _place(change, "from"), [float(x) for x in _place(change, "to")]
+    before, after = _place(change, "from"), _plain(_place(change, "to"))
     for entry, key in _written_places(drawing.data):
         if drawing.same(entry[key], before):
             entry[key] = list(after)
@@ -238,7 +374,14 @@ def _without_body(drawing: _Drawing, name: str) -> None:
 def _without_joint(drawing: _Drawing, name: str) -> None:
     """Whatever named a joint that is gone."""
     drawing.block("velocities").pop(name, None)
-    for block in OF_JOINTS:
+    _without_drives(drawing, name, OF_JOINTS)
+
+
+def _without_drives(
+    drawing: _Drawing, name: str, blocks: tuple[str, ...] = ("drives", "couplings")
+) -> None:
+    """Whatever acts in a joint."""
+    for block in blocks:
         for key in [
             k for k, e in drawing.block(block).items() if name in (e["joint"], e.get("other"))
         ]:
@@ -270,7 +413,10 @@ CHANGES: dict[str, Callable[[_Drawing, Record], None]] = {
     "bar": _bar,
     "ground": _ground,
     "pin": _pin,
+    "plate": _plate,
     "slider": _slider,
+    "slide": _slide,
+    "cylinder": _cylinder,
     "spring": _spring,
     "drive": _drive,
     "point": _point,
@@ -309,7 +455,9 @@ def _places(at: Any) -> list[Any]:
 
 
 def _distance(body: Data, at: Floats) -> float:
-    """From a place to a bar, or to the centre of another body [m]."""
+    """From a place to a bar or plate, or to the centre of another body [m]."""
+    if "plate" in body:
+        return _off_plate(np.asarray(body["plate"], float), at)
     if "rod" not in body:
         return float(np.linalg.norm(np.subtract(body["center"], at)))
     start, end = (np.asarray(place, float) for place in body["rod"])
@@ -318,11 +466,29 @@ def _distance(body: Data, at: Floats) -> float:
     return float(np.linalg.norm(start + share * along - at))
 
 
+def _off_plate(corners: Floats, at: Floats) -> float:
+    """How far a place is outside the convex polygon around corners [m], 0 inside."""
+    hull = convex_hull(corners)
+    sides = np.roll(hull, -1, axis=0) - hull
+    arms = at - hull
+    inside = sides[:, 0] * arms[:, 1] - sides[:, 1] * arms[:, 0]
+    if (inside >= 0).all():
+        return 0.0
+    share = np.clip(np.add.reduce(arms * sides, axis=1) / np.add.reduce(sides**2, axis=1), 0, 1)
+    return float(np.linalg.norm(arms - share[:, None] * sides, axis=1).min())
+
+
+def _plain(place: Any) -> list[float]:
+    return [float(x) for x in place]
+
+
 def _written_places(data: Data) -> Iterator[tuple[Any, Any]]:
     """Every place that is written down: where it stands, and its key there."""
     for body in (data.get("bodies") or {}).values():
         if "rod" in body:
             yield from ((body["rod"], k) for k in range(2))
+        elif "plate" in body:
+            yield from ((body["plate"], k) for k in range(len(body["plate"])))
         else:
             yield body, "center"
     for block in ("joints", "points", "springs", "forces"):

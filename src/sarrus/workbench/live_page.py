@@ -21,14 +21,20 @@ MODES = (
     ("edit", "e", "draw and change the mechanism, in the plane"),
 )
 TOOLS = (
-    ("select", "v", "click a part; drag a pin elsewhere, and what ends there goes along"),
-    ("bar", "b", "drag from one place to another; it joins what is there"),
-    ("pin", "p", "click where bars meet or on a bar"),
+    (
+        "select",
+        "v",
+        "click a part for its numbers; drag a pin elsewhere, and what ends there goes along",
+    ),
+    ("bar", "b", "drag from one place to another, or click both; it joins what is there"),
+    ("plate", "a", "click three corners or more, then the first one again; it joins what is there"),
+    ("pin", "p", "click where bars cross or meet: it joins them"),
     ("ground", "o", "click a pin or an end to hold it, or a place to begin with"),
-    ("slider", "s", "click a pin or an end: it stays on a level line"),
-    ("spring", "k", "drag from one place to another"),
-    ("motor", "m", "click a pin"),
-    ("point", "t", "click on a bar: a named point, which leaves a trace"),
+    ("slider", "s", "click a pin, an end or a bar that crosses another, or drag along the line"),
+    ("cylinder", "c", "drag from one place to another: a barrel and a piston rod with a motor"),
+    ("spring", "k", "drag from one place to another, or click both"),
+    ("motor", "m", "click a pin or a slider"),
+    ("point", "t", "click on a bar or plate: a named point, which leaves a trace"),
 )
 
 
@@ -41,6 +47,7 @@ def make_scripts() -> dict[str, str]:
         "/plotly.js": str(get_plotlyjs()),
         "/player.js": asset("player.js"),
         "/plots.js": _text("report", "plots.js"),
+        "/drawing.js": _text("workbench", "drawing.js"),
         "/workbench.js": _text("workbench", "workbench.js"),
     }
 
@@ -76,6 +83,7 @@ def make_page(document: dict[str, Any]) -> str:
 <section class="stage">
 <div class="modes" role="toolbar" aria-label="what the pointer does">{_buttons("mode", MODES)}</div>
 <div class="tools-row" id="tools" role="toolbar" aria-label="what is drawn" hidden>{_buttons("tool", TOOLS)}</div>
+<div id="typing" hidden><div id="typed" role="group" aria-label="typed place"></div></div>
 <div id="picture"></div>
 <div id="posed" hidden><button id="from-here" type="button">simulate from here</button>
 <button id="let-go" type="button">back to the start</button></div>
@@ -89,7 +97,10 @@ def make_page(document: dict[str, Any]) -> str:
 <input id="filter" type="search" placeholder="find a number" aria-label="find a number">
 <div id="groups"></div>
 </section>
-<section class="curves" aria-label="curves"><div id="chosen" hidden></div><div id="plots"></div></section>
+<section class="curves" aria-label="curves"><div id="over" class="options" hidden></div>
+<p id="outdated" role="status" hidden>Outdated: these curves are of the last model that ran.</p>
+<div id="chosen" hidden></div><div id="plots"></div>
+<details id="design"><summary>design: torque, transmission angles, limits</summary></details></section>
 </main>
 <script type="application/json" id="document">{inline_json(document)}</script>
 {scripts}

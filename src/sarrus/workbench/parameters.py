@@ -1,8 +1,9 @@
 """The numbers of a model file that a slider changes: path, unit and range of each, and what a value does.
 
-Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `springs.main.stiffness`. A place on a rod
-is one number, how far it is along the rod: `points.P.at.along`, `joints.C.at.1.along`. Numbers without a slider:
-directions; joints at ends of rods, which follow the rods' lengths (but where the ground holds such a joint, its
+Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `bodies.knee.sides.B.C` of a planar link
+that is not a rod, `springs.main.stiffness`. A place on a rod is one number, how far it is along the rod:
+`points.P.at.along`, `joints.C.at.1.along`. Numbers without a slider: directions; joints at ends of rods and on
+other links, which follow their lengths (but where the ground holds such a joint, its
 own place is a dimension: `joints.A0.at.0.1`); times of tables, which stay in order; and where a drive begins,
 which follows from where the mechanism stands (`drive_starts`).
 """
@@ -18,10 +19,12 @@ import numpy as np
 from .. import problems
 from ..mechanism import MechanismError, get_value, set_value
 from ..mechanism.elements import GROUND
-from ..mechanism.files.paths import ALONG, join_path, split_path, unit_at
+from ..mechanism.files.paths import ALONG, SIDES, join_path, split_path, unit_at
 from ..studies.changes import apply_change, change_kind, rod_of_place
+from ..studies.side_lengths import find_sides
 from ..studies.study import Base, Change
 from ..thresholds import DRIVE_START
+from .labels import make_label
 
 Data = dict[str, Any]
 Record = dict[str, Any]
@@ -50,7 +53,7 @@ NOT_NEGATIVE = ("inertia", "section", "stiffness", "damping", "free_length")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a slider changes: its path, value, range, unit, and the group it is shown in."""
+    """A number that a slider changes: its path, value, range, unit, group on the page, and label."""
 
     path: str
     value: float
@@ -58,6 +61,7 @@ class Parameter:
     high: float
     unit: str
     group: str
+    label: str = ""
 
 
 def find_parameters(data: Data) -> list[Parameter]:
@@ -91,7 +95,15 @@ def find_options(problem: str, given: Mapping[str, float]) -> list[OptionSlider]
         low, high = max(low, option.least), min(high, option.most)
         found.append(
             OptionSlider(
-                option.name, value, low, high, option.unit, "problem", option.whole, option.meaning
+                option.name,
+                value,
+                low,
+                high,
+                option.unit,
+                "problem",
+                option.name,
+                option.whole,
+                option.meaning,
             )
         )
     return found
@@ -183,8 +195,19 @@ def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts,
         if parts[3:] == (0, 0):
             start, end = (np.array(place) for place in data[block][parts[1]]["rod"])
             yield (block, parts[1], "length"), float(np.linalg.norm(end - start))
+    elif block == "bodies" and key == "mass" and "rod" not in data[block][parts[1]]:
+        yield parts, value
+        for pair, side in find_sides(data, str(parts[1])).items():
+            yield (block, parts[1], SIDES, *pair), side
+    elif block == "bodies" and key == "plate":
+        # its sides and its joints have sliders
+        return
+    elif block == "joints" and key == "at" and _follows_sides(data, str(parts[1])):
+        yield from _of_ground_place(data, parts, value)
     elif block == "joints" and key == "at" and _holds_rod(data, str(parts[1])):
         yield from _of_joint_on_rod(data, parts, value)
+    elif block == "points" and _has_corner(data, data[block][parts[1]]["body"], str(parts[1])):
+        return
     elif key in PLACES and (rod := _rod_of(data, block, str(parts[1]), key)):
         if parts[3:] == (0,):
             yield (*parts[:3], ALONG), _along(data[block][parts[1]][key], rod)
@@ -192,13 +215,26 @@ def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts,
         yield parts, value
 
 
+def _has_corner(data: Data, body: str, name: str) -> bool:
+    """Whether the sides of a body that is not a rod say where a joint or point is on it."""
+    if "rod" in (data.get("bodies") or {}).get(body, {"rod": ()}):
+        return False
+    return any(name in pair for pair in find_sides(data, body))
+
+
+def _of_ground_place(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
+    """Each number of the place of the ground in a joint."""
+    bodies = joint_bodies(data["joints"][parts[1]])
+    if GROUND in bodies and not (len(parts) > 4 and parts[3] != bodies.index(GROUND)):
+        yield (*parts[:3], bodies.index(GROUND), parts[-1]), value
+
+
 def _of_joint_on_rod(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
     """Where the ground holds it, each number; how far it is along a rod, if that is not one of its ends."""
     entry = data["joints"][parts[1]]
     bodies = joint_bodies(entry)
     several = len(parts) > 4
-    if GROUND in bodies and not (several and parts[3] != bodies.index(GROUND)):
-        yield (*parts[:3], bodies.index(GROUND), parts[-1]), value
+    yield from _of_ground_place(data, parts, value)
     if parts[-1] != 0:
         return
     places = entry["at"] if several else [entry["at"]] * len(bodies)
@@ -240,13 +276,15 @@ def _leaves(value: Any, parts: Parts) -> Iterator[tuple[Parts, float]]:
 
 def _parameter(parts: Parts, value: float, data: Data, size: float) -> Parameter:
     words = [part for part in parts if isinstance(part, str)]
-    key = words[-1] if len(words) > 2 else words[0]
+    key = SIDES if SIDES in words[2:3] else words[-1] if len(words) > 2 else words[0]
     unit = unit_at(data, parts)
     if parts[-1] == ALONG:
         low, high = 0.0, rod_of_place(data, join_path(parts))[2]
     else:
         low, high = _range(key, unit, value, size)
-    return Parameter(join_path(parts), value, low, high, unit, _group(parts, key))
+    return Parameter(
+        join_path(parts), value, low, high, unit, _group(parts, key), make_label(data, parts)
+    )
 
 
 def _group(parts: Parts, key: str) -> str:
@@ -257,7 +295,7 @@ def _group(parts: Parts, key: str) -> str:
 
 def _range(key: str, unit: str, value: float, size: float) -> tuple[float, float]:
     """From where to where a slider goes: around the value, places by the mechanism's size."""
-    if key in POSITIVE and value > 0:
+    if (key in POSITIVE or key == SIDES) and value > 0:
         return 0.1 * value, 3 * value
     if key in NOT_NEGATIVE and value >= 0:
         return 0.0, 3 * value if value > 0 else {"m": size}.get(unit, 10.0)
@@ -273,7 +311,7 @@ def measure_size(data: Data) -> float:
         place
         for name in ("bodies", "joints", "points", "springs")
         for entry in (data.get(name) or {}).values()
-        for key in ("rod", *PLACES)
+        for key in ("rod", "plate", *PLACES)
         for place in _places(entry.get(key))
     ]
     return float(0.5 * np.ptp(np.array(places), axis=0).max()) or 1.0 if places else 1.0
@@ -294,6 +332,12 @@ def _holds_rod(data: Data, joint: str) -> bool:
     return any(
         "rod" in data["bodies"].get(name, {}) for name in joint_bodies(data["joints"][joint])
     )
+
+
+def _follows_sides(data: Data, joint: str) -> bool:
+    """Whether sides of all bodies of a joint, none of them a rod, say where it is on them."""
+    bodies = [name for name in joint_bodies(data["joints"][joint]) if name != GROUND]
+    return not _holds_rod(data, joint) and all(_has_corner(data, body, joint) for body in bodies)
 
 
 def _is_ground_place(data: Data, parts: list[str]) -> bool:

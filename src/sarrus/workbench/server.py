@@ -99,6 +99,7 @@ class Workbench:
         self.duration = None if duration is None else check_seconds("duration", duration)
         self.answers: dict[str, Callable[[Record], Record]] = {
             "/solve": self.desk.solve,
+            "/design": self.desk.design,
             "/pull": self.desk.pull,
             "/edit": self.desk.edit,
             "/from-here": self.desk.from_here,

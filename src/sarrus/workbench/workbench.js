@@ -7,7 +7,7 @@
   const clock = new Sarrus.Clock(1);
   const plots = new SarrusPlots.Plots(clock);
   const page = Math.random().toString(36).slice(2);
-  let player = null, fill = null, answer = null, mode = "look", tool = "select";
+  let player = null, fill = null, answer = null, mode = "look";
 
   // ---- the document and its history: data of a model file, values of sliders by path, and options of the problem that
   // the data were made of, null where they were drawn since
@@ -75,7 +75,7 @@
         });
     }
   }
-  const ways = Object.fromEntries(["solve", "pull", "edit", "from-here", "problem", "text", "save"].map((word) => [word, new Way(`/${word}`)]));
+  const ways = Object.fromEntries(["solve", "pull", "edit", "from-here", "problem", "text", "save", "design"].map((word) => [word, new Way(`/${word}`)]));
   // what takes longer does not keep the quick ones waiting
   ways.full = new Way("/solve");
 
@@ -89,6 +89,7 @@
       if (full && mine !== wanted) return;
       if (found.parameters) { listed = data; showSliders([...(doc().options ? begin.problem.sliders : []), ...found.parameters]); }
       show(found, full);
+      if (full) showDesign();
       // reactions, crossings and the verdict follow as soon as nothing moves
       if (!full && !older && mine === wanted && !found.errors.length && !found.empty) solve(true);
     });
@@ -107,6 +108,9 @@
     showMessages(found, full);
     if (found.picture) showPicture(found.picture);
     if (good) showPlots(found, full);
+    // what is drawn is of the last model that ran
+    get("outdated").hidden = good || !cards.size;
+    get("plots").classList.toggle("outdated", !good);
     document.documentElement.dataset.solved = String(wanted);
     if (full || !good || found.empty) document.documentElement.dataset.ready = "yes";
   }
@@ -120,6 +124,7 @@
       const height = (w) => Math.round(Math.max(220, Math.min(0.7 * w, window.innerHeight - 260)));
       player = new Sarrus.Player(get("picture"), scene, clock, height);
       player.values = values;
+      if (values) SarrusPlots.chooseOver(get("over"), plots, [values]);
       player.canvas.tabIndex = 0;
       fill = Sarrus.transport(get("bar"), clock, scene.end, scene.marks);
       showOptions();
@@ -128,9 +133,11 @@
     }
     if (!pose) player.show(scene, values);
     showOptions();
+    if (values) SarrusPlots.chooseOver(get("over"), plots, [values]);
     fill(scene.end, scene.marks);
     clock.tell();
-    if (player.chosen) { showChosen(player.chosen.name); showPart(player.chosen.name); }
+    if (drawn && [...scene.signs, ...scene.shapes].some((item) => item.name === drawn)) { player.choose(drawn); drawn = null; }
+    else if (player.chosen) { showChosen(player.chosen.name); showPart(player.chosen.name); }
   }
 
   // what can be chosen and drawn besides, made anew where there are other parts
@@ -192,16 +199,16 @@
   }
 
   const cards = new Map();
-  let drawing = 0;
+  let plotting = 0;
   function showPlots(found, full) {
-    const mine = ++drawing, titles = new Set(found.figures.map((figure) => figure.title));
+    const mine = ++plotting, titles = new Set(found.figures.map((figure) => figure.title));
     for (const [title, card] of cards) {
       card.root.classList.toggle("old", !titles.has(title));
       if (full && !titles.has(title)) { plots.forget(card.root); card.root.remove(); cards.delete(title); }
     }
     found.figures.reduce((done, figure) => done.then(() => {
       // a newer answer draws them
-      if (mine !== drawing) return null;
+      if (mine !== plotting) return null;
       let card = cards.get(figure.title);
       if (!card) {
         const host = el("div", { className: "plot" }), note = el("p", { className: "note" });
@@ -214,6 +221,20 @@
       return plots.draw(card.host, figure);
     }).then(() => new Promise((go) => { setTimeout(go, 0); })), Promise.resolve());
   }
+
+  // the designer's quantities, as long as they are unfolded
+  const designed = get("design");
+  function showDesign() {
+    if (!designed.open || !answer || answer.empty) return;
+    ways.design.ask({ ...doc(), duration }, (found) => {
+      const lines = found.errors || found.lines, hosts = (found.figures || []).map((figure) => [figure, el("div", { className: "plot" })]);
+      plots.forget(designed);
+      designed.replaceChildren(designed.querySelector("summary"), el("ul", { className: "said" }, ...lines.map((text) => el("li", {}, text))),
+        ...hosts.flatMap(([figure, host]) => [el("h3", {}, figure.title), el("div", { className: "figure" }, host)]));
+      hosts.forEach(([figure, host]) => plots.draw(host, figure));
+    });
+  }
+  designed.addEventListener("toggle", showDesign);
 
   // the curves of what was clicked
   function showChosen(name) {
@@ -255,9 +276,9 @@
 
   function makeSlider(p) {
     const shown = () => valueOf(current(), p.path, p.whole !== undefined) ?? p.value;
-    const range = el("input", { type: "range", min: p.low, max: p.high, step: p.whole ? 1 : "any", value: shown(), "aria-label": `${p.path} [${p.unit}]` });
-    const field = el("input", { type: "number", step: "any", value: Sarrus.show(shown()), inputMode: "decimal", "aria-label": `${p.path} [${p.unit}], typed` });
-    const name = el("span", { className: "name" }, `${p.path.split(".").length > 2 ? p.path.slice(p.path.indexOf(".") + 1) : p.path}${p.unit ? ` [${p.unit}]` : ""}`);
+    const range = el("input", { type: "range", min: p.low, max: p.high, step: p.whole ? 1 : "any", value: shown(), "aria-label": `${p.label} [${p.unit}]` });
+    const field = el("input", { type: "number", step: "any", value: Sarrus.show(shown()), inputMode: "decimal", "aria-label": `${p.label} [${p.unit}], typed` });
+    const name = el("span", { className: "name", title: p.path }, `${p.label}${p.unit ? ` [${p.unit}]` : ""}`);
     if (p.meaning) name.append(el("small", {}, ` ${p.meaning}`));
     name.classList.toggle("changed", valueOf(current(), p.path, p.whole !== undefined) !== undefined);
     const set = (value, finished) => {
@@ -279,7 +300,7 @@
       set(value, true);
     });
     const row = el("div", { className: "slider" }, name, range, field);
-    row.dataset.path = p.path; row.dataset.base = p.value;
+    row.dataset.path = p.path; row.dataset.base = p.value; row.dataset.words = `${p.label} ${p.path}`.toLowerCase();
     if (p.whole !== undefined) row.dataset.option = "yes";
     return row;
   }
@@ -309,7 +330,7 @@
   function filter() {
     const word = get("filter").value.trim().toLowerCase();
     get("groups").querySelectorAll("details").forEach((details) => { if (word) details.open = true; });
-    get("groups").querySelectorAll(".slider").forEach((row) => { row.hidden = !row.dataset.path.toLowerCase().includes(word); });
+    get("groups").querySelectorAll(".slider").forEach((row) => { row.hidden = !row.dataset.words.includes(word); });
   }
   get("filter").addEventListener("input", filter);
   get("duration").addEventListener("change", () => {
@@ -380,119 +401,23 @@
 
   // ---- drawing
 
-  // the place that is meant: something that is there already, else one of the grid
-  function snapped([x, y], also = () => true) {
-    const { scene } = player, flat = player.project(player.motion.at(0)), near = [];
-    for (const item of [...scene.signs, ...scene.shapes])
-      for (const i of item.points) near.push([Math.hypot(flat[3 * i] - x, flat[3 * i + 1] - y), i]);
-    const best = near.filter(([d, i]) => d < 14 && also(scene.places[i])).sort((a, b) => a[0] - b[0])[0];
-    if (best) return [...scene.places[best[1]]];
-    const on = scene.shapes.map((s) => s.points).filter((p) => p.length > 1).map(([a, b]) => {
-      const [p, q] = [scene.places[a], scene.places[b]], at = player.unplace(x, y), d = [q[0] - p[0], q[1] - p[1]];
-      const s = Math.min(Math.max(((at[0] - p[0]) * d[0] + (at[1] - p[1]) * d[1]) / (d[0] ** 2 + d[1] ** 2 || 1), 0), 1);
-      const foot = [p[0] + s * d[0], p[1] + s * d[1]];
-      return [Math.hypot(foot[0] - at[0], foot[1] - at[1]) * player.scale, foot];
-    }).sort((a, b) => a[0] - b[0])[0];
-    if (on && on[0] < 9 && also(on[1])) return on[1];
-    const step = grid();
-    return player.unplace(x, y).slice(0, 2).map((v) => Math.round(v / step) * step).map((v) => Number(v.toPrecision(12)));
-  }
-  const grid = () => { const raw = 11 / player.scale, ten = 10 ** Math.floor(Math.log10(raw)); return (raw / ten > 5 ? 10 : raw / ten > 2 ? 5 : 2) * ten; };
-  const space = (place) => [place[0], place[1], 0];
-
-  function edit(change, then = (data) => keep({ data, values: {} })) {
+  function edit(change, then = (data) => keepDrawn(data, null)) {
     told = [];
     ways.edit.ask({ ...doc(), change }, (found) => {
       if (found.errors) tell(found.errors, true);
       else then(found.data);
     });
   }
-
-  // the block of a model file in which a part of the picture stands
-  function blockOf(item) {
-    if (!item.lines) return "bodies";
-    return item.kind === "spring" ? "springs" : item.kind === "point" ? "points" : "joints";
-  }
-
-  function pencil() {
-    let from = null, dragged = null, began = null, meant = null;
-    const two = () => tool === "bar" || tool === "spring";
-    const act = ({ found, at }) => {
-      if (tool !== "motor") edit({ do: tool, at });
-      else if (found && found.item.lines && blockOf(found.item) === "joints") edit({ do: "drive", name: found.item.name });
-      else tell(["a motor drives a joint; click a pin"], true);
-    };
-    const finish = (to) => {
-      if (from && Math.hypot(to[0] - from[0], to[1] - from[1]) > 0) { edit({ do: tool, from, to }); from = null; }
-      player.ghost = null;
-    };
-    return {
-      down(found, place, e) {
-        began = place;
-        if (tool === "select") {
-          const point = found && found.item.lines ? found.point : null;
-          if (found) player.choose(found.item.name);
-          dragged = point === null ? null : player.scene.places[point];
-          if (!found) player.choose(null);
-          return Boolean(found);
-        }
-        if (two()) { if (from) finish(snapped(place)); else from = snapped(place); return true; }
-        // done when it is let go: a second finger would make it a pinch
-        meant = { found, at: snapped(place) };
-        return true;
-      },
-      move(place, e, taken) {
-        if (tool === "select") {
-          if (!taken || !dragged || Math.hypot(place[0] - began[0], place[1] - began[1]) < 5) return taken;
-          const to = snapped(place, (p) => p[0] !== dragged[0] || p[1] !== dragged[1]);
-          player.ghost = { line: [space(dragged), space(to)], at: space(to) };
-          edit({ do: "move", from: dragged, to }, (data) => { moving = { data, values: {} }; solve(false); });
-          player.draw();
-          return true;
-        }
-        const at = space(snapped(place));
-        player.ghost = { at, line: from ? [space(from), at] : null };
-        player.draw();
-        return true;
-      },
-      up(place) {
-        const far = began && Math.hypot(place[0] - began[0], place[1] - began[1]) > 8;
-        if (tool === "select" && dragged && far) {
-          const to = snapped(place, (p) => p[0] !== dragged[0] || p[1] !== dragged[1]);
-          edit({ do: "move", from: dragged, to });
-        } else if (two() && from && far) finish(snapped(place));
-        else if (meant && !far) act(meant);
-        dragged = null; meant = null;
-        player.draw();
-      },
-      stop() { from = null; dragged = null; meant = null; player.ghost = null; player.draw(); },
-    };
-  }
-
-  // name and removal of what is selected
-  function showPart(name) {
-    const card = get("part"), item = player && player.chosen;
-    card.hidden = !item || mode !== "edit";
-    card.replaceChildren();
-    if (card.hidden) return;
-    const block = blockOf(item);
-    const field = el("input", { type: "text", value: name, "aria-label": `name of ${name}`, onchange: () => {
-      const to = field.value.trim();
-      if (to && to !== name) edit({ do: "rename", block, name, to });
-    } });
-    card.append(el("span", {}, item.lines ? item.kind : "body"), field,
-      el("button", { type: "button", onclick: () => remove() }, "delete"),
-      el("button", { type: "button", onclick: () => { get("filter").value = name; filter(); get("filter").scrollIntoView({ block: "nearest" }); } }, "its numbers"));
-    const driven = Object.entries(doc().data.drives || {}).find(([, drive]) => drive.joint === name);
-    if (driven) card.append(el("button", { type: "button", onclick: () => edit({ do: "delete", block: "drives", name: driven[0] }) }, "delete motor"));
-  }
-
-  function remove() {
-    const item = player.chosen;
-    if (!item) return;
-    player.choose(null);
-    edit({ do: "delete", block: blockOf(item), name: item.name });
-  }
+  // what was drawn is selected as soon as it is in the picture
+  let drawn = null;
+  function keepDrawn(data, name) { drawn = name; keep({ data, values: {} }); }
+  const drawing = SarrusDrawing({
+    player: () => player, doc, edit, keep: keepDrawn, tell, showNumbers,
+    preview: (data) => { moving = { data, values: {} }; solve(false); },
+    setValue: (path, value) => keep({ data: doc().data, values: { ...doc().values, [path]: value }, options: doc().options }),
+  }, get("typed"), get("part"));
+  const showPart = (name) => drawing.showPart(name, mode === "edit");
+  function showNumbers(name) { get("filter").value = name; filter(); get("filter").scrollIntoView({ block: "nearest" }); }
 
   // ---- modes and keys
 
@@ -502,41 +427,24 @@
     mode = word;
     if (player.tool && player.tool.stop) player.tool.stop();
     if (word === "edit") { clock.pause(); clock.set(0); letGo(); }
-    player.tool = word === "drag" ? hand() : word === "edit" ? pencil() : null;
+    player.tool = word === "drag" ? hand() : word === "edit" ? drawing.pencil() : null;
     get("picture").classList.toggle("owned", word !== "look");
     get("tools").hidden = word !== "edit";
+    get("typing").hidden = word !== "edit";
+    player.names = word === "edit" || player.named; player.plain = word === "edit";
     hint();
     press();
     showPart(player.chosen && player.chosen.name);
   }
   const keyed = (kind, word) => document.querySelector(`[data-${kind}="${word}"]`).title;
-  function hint() { player.says = mode === "edit" ? keyed("tool", tool) : mode === "drag" ? keyed("mode", mode) : ""; player.explain(false); }
-  function setTool(word) { tool = word; hint(); if (player.tool && player.tool.stop) player.tool.stop(); press(); }
+  function hint() { player.says = mode === "edit" ? keyed("tool", drawing.tool()) : mode === "drag" ? keyed("mode", mode) : ""; player.explain(false); }
+  function setTool(word) { drawing.setTool(word); hint(); press(); }
   function press() {
     document.querySelectorAll("[data-mode]").forEach((b) => b.setAttribute("aria-pressed", b.dataset.mode === mode));
-    document.querySelectorAll("[data-tool]").forEach((b) => b.setAttribute("aria-pressed", b.dataset.tool === tool));
+    document.querySelectorAll("[data-tool]").forEach((b) => b.setAttribute("aria-pressed", b.dataset.tool === drawing.tool()));
   }
   document.querySelectorAll("[data-mode]").forEach((b) => b.addEventListener("click", () => setMode(b.dataset.mode)));
   document.querySelectorAll("[data-tool]").forEach((b) => b.addEventListener("click", () => setTool(b.dataset.tool)));
-
-  // the pointer of who has none: arrows move a cross, Enter presses
-  let cross = null;
-  function moveCross(e) {
-    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
-    const rect = player.canvas.getBoundingClientRect();
-    if (way) {
-      const step = grid() * (e.shiftKey ? 10 : 1), middle = player.unplace(player.w / 2, player.h / 2).slice(0, 2);
-      cross = (cross || middle).map((v, k) => Math.round((v + way[k] * step) / step) * step);
-      player.tool.move(player.place(space(cross)), e, false);
-      if (tool === "select") { player.ghost = { at: space(cross) }; player.draw(); }
-      return true;
-    }
-    if (e.key !== "Enter" || !cross || !rect) return false;
-    const at = player.place(space(cross));
-    player.tool.down(player.find(...at), at, e);
-    player.tool.up(at, e);
-    return true;
-  }
 
   document.addEventListener("keydown", (e) => {
     const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(e.target.tagName);
@@ -549,9 +457,9 @@
       return;
     }
     if (typing || !player) return;
-    if (e.target === player.canvas && mode === "edit" && moveCross(e)) { e.preventDefault(); return; }
+    if (e.target === player.canvas && mode === "edit" && drawing.key(e)) { e.preventDefault(); return; }
     if (e.key === "Escape") { player.choose(null); if (player.tool && player.tool.stop) player.tool.stop(); }
-    if ((e.key === "Delete" || e.key === "Backspace") && mode === "edit") { e.preventDefault(); remove(); }
+    if ((e.key === "Delete" || e.key === "Backspace") && mode === "edit") { e.preventDefault(); drawing.remove(); }
     if (e.key === " " && e.target.tagName !== "BUTTON") { e.preventDefault(); clock.toggle(); }
     if (e.key === "ArrowRight" || e.key === "ArrowLeft") { clock.pause(); clock.set(clock.time + (e.key === "ArrowRight" ? 1 : -1) * clock.duration / 200); }
     const button = document.querySelector(mode === "edit" ? `[data-tool][data-key="${key}"]` : "none") || document.querySelector(`[data-mode][data-key="${key}"]`);

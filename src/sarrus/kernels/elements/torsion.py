@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ..compiler import formula, kernel
-from ..double_double import rounded
+from ..double_double import rounded, shortened
 from ..layout import NONE, list_block
 from ..polynomials import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
 
@@ -93,7 +93,7 @@ def eval_turning(torsions, n, f, df):
 def follow_angle(torsions, n, f, theta):
     """theta[n]: the angle now, next to what it was."""
     c, s = eval_turn(torsions, n, f)
-    theta[n] = unwrap(np.arctan2(rounded(s), rounded(c)), theta[n])
+    theta[n] = unwrap(np.arctan2(shortened(s), shortened(c)), theta[n])
 
 
 @kernel
@@ -112,7 +112,7 @@ def add_weights(torsions, f, df, theta, w):
     """What torsions exert; theta: their angles as last seen, updated."""
     for n in range(len(torsions.first)):
         c, s, dc, ds = eval_turning(torsions, n, f, df)
-        angle = unwrap(np.arctan2(rounded(s), rounded(c)), theta[n])
+        angle = unwrap(np.arctan2(shortened(s), shortened(c)), theta[n])
         theta[n] = angle
         add_moment(torsions, n, moment(torsions.numbers[n], angle, c * ds - s * dc), f, w)
 

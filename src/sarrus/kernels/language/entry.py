@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kinds import BOOL, FLOAT, INT, WIDE, ArrayType, ObjectLayout, TupleType, llvm_types
+from .kinds import BOOL, DUAL, FLOAT, INT, WIDE, ArrayType, ObjectLayout, TupleType, llvm_types
 
 # of the words of an entry: the type of arrays, and of their numbers
-ARRAY_TYPE, NUMBER_TYPES = 0, {FLOAT: 1, INT: 2, BOOL: 3, WIDE: 4}
+ARRAY_TYPE, NUMBER_TYPES = 0, {FLOAT: 1, INT: 2, BOOL: 3, WIDE: 4, DUAL: 5}
 
 
 class Prologue:

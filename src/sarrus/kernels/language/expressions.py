@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import double_double
+from ..dual import PARTS
 from .functions import KNOWN_FUNCTIONS
 from .kinds import (
     BOOL,
+    DUAL,
     FLOAT,
     INT,
     LANES,
@@ -203,7 +205,7 @@ class Expressions(Text):
 
     def negated(self, value: Number) -> Number:
         """-x."""
-        if value.kind in (FLOAT, LANES, NARROW, WIDE):
+        if value.kind in (FLOAT, LANES, NARROW, WIDE, DUAL):
             return Number(value.kind, self.line(f"fneg {value.kind} {value.name}"))
         if value.name.isdigit():
             return Number(INT, f"-{value.name}")
@@ -225,7 +227,7 @@ class Expressions(Text):
             kind = wider(wider(x.kind, y.kind), other.kind)
             if kind == WIDE:
                 x = self.convert(x, kind)
-            elif wider(x.kind, y.kind) in (FLOAT, LANES, NARROW):
+            elif kind != DUAL and wider(x.kind, y.kind) in (FLOAT, LANES, NARROW):
                 x, y, z = (self.convert(part, kind) for part in (x, y, other))
                 if isinstance(op, ast.Sub):
                     x, z = (self.negated(x), z) if behind else (x, self.negated(z))
@@ -244,6 +246,8 @@ class Expressions(Text):
             how = "and" if isinstance(op, ast.BitAnd) else "or"
             return Number(a.kind, self.line(f"{how} {a.kind} {a.name}, {b.name}"))
         kind = wider(wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
+        if kind == DUAL and isinstance(op, ast.Mult | ast.Div):
+            return self.combine_duals(op, a, b)
         a, b = self.convert(a, kind), self.convert(b, kind)
         if kind == INT and is_literal(a.name) and is_literal(b.name) and type(op) in _WHOLE:
             return Number(INT, str(_WHOLE[type(op)](int(a.name), int(b.name))))
@@ -251,7 +255,7 @@ class Expressions(Text):
             if isinstance(op, ast.Sub):
                 b = self.negated(b)
             return self.call_wide(_WIDE[type(op)], a, b)
-        name = self.operation(type(op), FLOAT if kind in (LANES, NARROW) else kind)
+        name = self.operation(type(op), FLOAT if kind in (LANES, NARROW, DUAL) else kind)
         if name is None:
             raise self.fail(node, "no such operation")
         return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
@@ -269,6 +273,36 @@ class Expressions(Text):
         return self.join(
             *self.call(function, [part for x in given for part in self.split(x)]).values
         )
+
+    def combine_duals(self, op: ast.operator, a: Number, b: Number) -> Number:
+        """Product or quotient of two dual numbers.
+
+        (a b)' = a b' + b a',      (a / b)' = (a' - (a / b) b') / b: in the lane of the values the second term is
+        zero.
+        """
+        if b.kind != DUAL or (a.kind != DUAL and isinstance(op, ast.Mult)):
+            # what has no derivative is a factor of all parts
+            one, factor = (a, b) if a.kind == DUAL else (b, a)
+            factor = self.spread_value(self.convert(factor, DUAL))
+            how = "fmul" if isinstance(op, ast.Mult) else "fdiv"
+            return Number(DUAL, self.line(f"{how} {DUAL} {one.name}, {factor.name}"))
+        a = self.convert(a, DUAL)
+        if isinstance(op, ast.Mult):
+            second = self.line(f"fmul {DUAL} {self.spread_value(b).name}, {self.rates_of(a).name}")
+            return self.fuse_duals(self.spread_value(a), b, Number(DUAL, second))
+        whole = self.spread_value(b)
+        share = self.line(f"fdiv {DUAL} {self.spread_value(a).name}, {whole.name}")
+        left = self.fuse_duals(self.negated(Number(DUAL, share)), self.rates_of(b), a)
+        return Number(DUAL, self.line(f"fdiv {DUAL} {left.name}, {whole.name}"))
+
+    def fuse_duals(self, a: Number, b: Number, c: Number) -> Number:
+        """a b + c of all parts of dual numbers, each for itself."""
+        name = f"llvm.fmuladd.v{PARTS}f64"
+        self.module.declare(
+            name, f"declare {DUAL} @{name}({DUAL}, {DUAL}, {DUAL}) nounwind memory(none)"
+        )
+        given = ", ".join(f"{DUAL} {x.name}" for x in (a, b, c))
+        return Number(DUAL, self.line(f"call {DUAL} @{name}({given})"))
 
     def power(self, a: Number, b: Number) -> Number:
         """A power: small whole ones are products."""
@@ -327,6 +361,8 @@ class Expressions(Text):
 
     def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
         """A comparison of two numbers of one kind; of equal wide ones the smaller parts decide."""
+        if a.kind == DUAL:
+            return self.compare(op, self.part_of(a, 0), self.part_of(b, 0))
         if a.kind == WIDE:
             (x, x_low), (y, y_low) = self.split(a), self.split(b)
             first = ast.Lt if op is ast.LtE else ast.Gt if op is ast.GtE else op
@@ -449,8 +485,8 @@ class Expressions(Text):
         kind = FLOAT
         for x in given:
             kind = wider(kind, self.number(x).kind)
-        if kind == WIDE:
-            raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
+        if kind in (WIDE, DUAL):
+            raise TranslationError(f"{name} takes doubles; say rounded(x)")
         if kind != FLOAT:
             name = name.replace(".f64", f".v{width_of(kind)}f64")
         numbers = [self.convert(x, kind) for x in given]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import double_double, simd
+from .. import double_double, dual, simd
 from ..simd import WIDTH
 from .kinds import (
     BOOL,
+    DUAL,
     FLOAT,
     INT,
     LANES,
@@ -62,20 +63,23 @@ def _extreme(how: type[ast.cmpop], of_known: Callable[..., int]) -> Callable[...
     return choose
 
 
+_larger = _extreme(ast.Gt, max)
+
+
 def _size(body: Expressions, x: Any) -> Number:
     if x.kind in (FLOAT, LANES):
         return body.library("llvm.fabs.f64", x)
-    if x.kind == WIDE:
-        negative = body.compare(ast.Lt, body.split(x)[0], Number(FLOAT, hexadecimal(0.0)))
-        text = f"select i1 {negative.name}, {WIDE} {body.negated(x).name}, {WIDE} {x.name}"
-        return Number(WIDE, body.line(text))
+    if x.kind in (WIDE, DUAL):
+        negative = body.compare(ast.Lt, body.convert(x, FLOAT), Number(FLOAT, hexadecimal(0.0)))
+        text = f"select i1 {negative.name}, {x.kind} {body.negated(x).name}, {x.kind} {x.name}"
+        return Number(x.kind, body.line(text))
     less = body.line(f"sub nsw i64 0, {x.name}")
     below = body.line(f"icmp slt i64 {x.name}, 0")
     return Number(INT, body.line(f"select i1 {below}, i64 {less}, i64 {x.name}"))
 
 
 def _is_finite(body: Expressions, x: Any) -> Number:
-    x = body.convert(x, wider(body.number(x).kind, FLOAT) if x.kind != WIDE else FLOAT)
+    x = body.convert(x, wider(body.number(x).kind, FLOAT) if x.kind not in (WIDE, DUAL) else FLOAT)
     size = body.library("llvm.fabs.f64", x)
     limit = body.convert(Number(FLOAT, hexadecimal(np.inf)), size.kind)
     return body.compare(ast.Lt, size, limit)
@@ -92,7 +96,7 @@ def _in_lanes(body: Expressions, x: Any) -> Any:
 
 def _takes_one(body: Expressions, x: Any) -> bool:
     """Whether numbers of a row are taken one by one."""
-    return x.kind == WIDE or body.module.alone
+    return x.kind in (WIDE, DUAL) or body.module.alone
 
 
 def _width(body: Expressions, x: Any) -> Number:
@@ -178,7 +182,92 @@ def _shared(body: Expressions, x: Any) -> Number:
 def _root(body: Expressions, x: Any) -> Number:
     if x.kind == WIDE:
         return body.call_wide(double_double.root, x)
+    if x.kind == DUAL:
+        root = body.library("llvm.sqrt.f64", body.convert(x, FLOAT))
+        twice = body.operate(ast.Constant(0), ast.Add(), root, root)
+        return _chain(body, root, [(_inverse(body, twice), x)])
     return body.library("llvm.sqrt.f64", x)
+
+
+def _inverse(body: Expressions, x: Number) -> Number:
+    one = Number(FLOAT, hexadecimal(1.0))
+    return body.operate(ast.Constant(0), ast.Div(), one, x)
+
+
+def _chain(body: Expressions, value: Number, terms: list[tuple[Number, Number]]) -> Number:
+    """A dual with this value, and for its derivatives the sum of slopes times those of duals."""
+    out = Number(DUAL, "zeroinitializer")
+    for slope, x in terms:
+        out = body.fuse_duals(body.spread_value(body.convert(slope, DUAL)), x, out)
+    return body.put_value(out, value)
+
+
+def _sine(body: Expressions, x: Number) -> Number:
+    value = body.convert(x, FLOAT)
+    return _chain(body, np_call(body, "sin", value), [(np_call(body, "cos", value), x)])
+
+
+def _cosine(body: Expressions, x: Number) -> Number:
+    value = body.convert(x, FLOAT)
+    slope = body.negated(np_call(body, "sin", value))
+    return _chain(body, np_call(body, "cos", value), [(slope, x)])
+
+
+def _arc_tangent(body: Expressions, y: Number, x: Number) -> Number:
+    """(x y' - y x') / (x^2 + y^2)."""
+    a, b = body.convert(y, FLOAT), body.convert(x, FLOAT)
+    node = ast.Constant(0)
+    square = body.operate(
+        node, ast.Add(), body.operate(node, ast.Mult(), a, a), body.operate(node, ast.Mult(), b, b)
+    )
+    by_y = body.operate(node, ast.Div(), b, square)
+    by_x = body.operate(node, ast.Div(), body.negated(a), square)
+    return _chain(body, np_call(body, "arctan2", a, b), [(by_y, y), (by_x, x)])
+
+
+def np_call(body: Expressions, name: str, *given: Number) -> Number:
+    """A function of math.py of doubles."""
+    return _written(name)(body, *given)
+
+
+_SLOPES: dict[str, Callable[..., Number]] = {"sin": _sine, "cos": _cosine, "arctan2": _arc_tangent}
+
+
+def _largest_part(body: Expressions, x: Any, weights: Any) -> Number:
+    if x.kind != DUAL:
+        return _size(body, x)
+    x = Number(DUAL, body.line(f"fmul {DUAL} {x.name}, {weights.name}"))
+    out = _size(body, body.part_of(x, 0))
+    for n in range(1, dual.PARTS):
+        out = _larger(body, out, _size(body, body.part_of(x, n)))
+    return out
+
+
+def _sizes(body: Expressions, x: Number) -> Number:
+    """All parts of a dual without their signs."""
+    name = f"llvm.fabs.v{dual.PARTS}f64"
+    body.module.declare(name, f"declare {DUAL} @{name}({DUAL}) nounwind memory(none)")
+    return Number(DUAL, body.line(f"call {DUAL} @{name}({DUAL} {x.name})"))
+
+
+def _larger_parts(body: Expressions, x: Any, y: Any) -> Number:
+    if x.kind != DUAL:
+        return _larger(body, _size(body, x), _size(body, y))
+    a, b = _sizes(body, x), _sizes(body, y)
+    better = body.line(f"fcmp ogt {DUAL} {b.name}, {a.name}")
+    text = f"select <{dual.PARTS} x i1> {better}, {DUAL} {b.name}, {DUAL} {a.name}"
+    return Number(DUAL, body.line(text))
+
+
+def _inverse_parts(body: Expressions, x: Any) -> Number:
+    if x.kind != DUAL:
+        return _inverse(body, x)
+    ones = body.spread_value(body.convert(Number(FLOAT, hexadecimal(1.0)), DUAL))
+    return Number(DUAL, body.line(f"fdiv {DUAL} {ones.name}, {x.name}"))
+
+
+def _with_value(body: Expressions, x: Any, value: Any) -> Number:
+    return body.put_value(x, body.convert(value, FLOAT)) if x.kind == DUAL else value
 
 
 def _written(name: str, wide_one: Any = None) -> Callable[..., Any]:
@@ -189,6 +278,12 @@ def _written(name: str, wide_one: Any = None) -> Callable[..., Any]:
         from .. import math
 
         numbers = [body.number(x) for x in given]
+        if any(x.kind == DUAL for x in numbers):
+            if name not in _SLOPES:
+                raise TranslationError(
+                    f"{name} of a dual number has no derivative here; say rounded(x)"
+                )
+            return _SLOPES[name](body, *(body.convert(x, DUAL) for x in numbers))
         if any(x.kind == WIDE for x in numbers):
             if wide_one is None:
                 raise TranslationError(f"{name} has no more digits than a double; say rounded(x)")
@@ -207,7 +302,7 @@ def _named(name: str) -> Callable[..., Number]:
 
 KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     len: _length,
-    max: _extreme(ast.Gt, max),
+    max: _larger,
     min: _extreme(ast.Lt, min),
     abs: _size,
     int: lambda body, x: body.convert(x, INT),
@@ -223,7 +318,13 @@ KNOWN_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     simd.any_lane: _any_lane,
     np.frexp: _parts,
     np.ldexp: _scale,
-    double_double.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
+    double_double.rounded: lambda body, x: body.convert(x, FLOAT) if x.kind in (WIDE, DUAL) else x,
+    double_double.shortened: lambda body, x: body.convert(x, FLOAT) if x.kind == WIDE else x,
+    dual.is_dual: lambda body, x: Constant(x.kind == DUAL),
+    dual.largest_part: _largest_part,
+    dual.larger_parts: _larger_parts,
+    dual.inverse_parts: _inverse_parts,
+    dual.with_value: _with_value,
     double_double.is_wide: lambda body, x: Constant(x.kind == WIDE),
     double_double.alike: lambda body, number, x: body.convert(number, x.kind),
     double_double.fused: _named("llvm.fma.f64"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, ClassVar, NamedTuple
 
+from ..dual import PARTS
 from ..simd import WIDTH
 
 FLOAT, INT, BOOL = "double", "i64", "i1"
@@ -16,13 +17,15 @@ WHOLE = f"<{WIDTH} x i64>"
 NARROW = f"<{WIDTH // 2} x double>"
 # the two parts of a wide number (wide.py)
 WIDE = "<2 x double>"
+# value and derivatives of a dual number (dual.py): a name of its own, for lanes may be as many
+DUAL, DUAL_TYPE = "%dual", f"<{PARTS} x double>"
 # in memory a truth takes a byte; numbers of lanes lie as any others
 STORED = {
-    FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE, WHOLE: WHOLE,
+    FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE, DUAL: DUAL, WHOLE: WHOLE,
 }  # fmt: skip
 # what a number is that each run in a lane has of its own
 OWN = {FLOAT: LANES, INT: WHOLE, BOOL: MASK}
-DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE}
+DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE, "V": DUAL}
 # stores of one kind change nothing of another; addresses in tuples never change
 TAGS = {
     FLOAT: "!tbaa !1",
@@ -31,10 +34,11 @@ TAGS = {
     LANES: "align 8, !tbaa !1",
     NARROW: "align 8, !tbaa !1",
     WIDE: "align 8, !tbaa !1",
+    DUAL: "align 8, !tbaa !1",
     WHOLE: "align 8, !tbaa !2",
 }
 # the node of what is stored in memory, in the tree below
-PARENTS = {FLOAT: 4, LANES: 4, NARROW: 4, WIDE: 4, INT: 5, WHOLE: 5, BOOL: 6}
+PARENTS = {FLOAT: 4, LANES: 4, NARROW: 4, WIDE: 4, DUAL: 4, INT: 5, WHOLE: 5, BOOL: 6}
 METADATA = """
 !0 = !{!"kernel"}
 !1 = !{!4, !4, i64 0}
@@ -263,9 +267,9 @@ def wider(a: str, b: str) -> str:
     """The kind that holds both."""
     if a == b:
         return a
-    if {a, b} == {LANES, WIDE}:
-        raise TranslationError("there are no lanes of wide numbers")
-    order = (BOOL, INT, FLOAT, LANES, NARROW, WIDE)
+    if {a, b} & {WIDE, DUAL} and {a, b} & {LANES, NARROW}:
+        raise TranslationError("there are no lanes of wide or dual numbers")
+    order = (BOOL, INT, FLOAT, LANES, NARROW, WIDE, DUAL)
     whole = {MASK: BOOL, WHOLE: INT}
     top = order[max(order.index(whole.get(x, x)) for x in (a, b))]
     return OWN.get(top, top) if {a, b} & {MASK, WHOLE} else top

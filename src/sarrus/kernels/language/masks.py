@@ -42,7 +42,8 @@ from .kinds import (
     value_of,
     wider,
 )
-from .statements import FunctionBody
+from .statements import LEAVING, FunctionBody
+from .syntax import contains, list_statements
 
 W = simd.WIDTH
 TRUE = "splat (i1 true)"
@@ -50,7 +51,9 @@ NONE = "zeroinitializer"
 ZEROS = {FLOAT: "0.0", INT: "0", BOOL: "false", LANES: NONE, WHOLE: NONE, MASK: NONE}
 # kinds of a lane's own
 LANE_KINDS = frozenset(OWN.values())
-_LEAVING = (ast.Break, ast.Continue, ast.Return)
+# statements by which lanes leave on the way
+_LEAVING = (*LEAVING, ast.Return)
+_BLOCKS = (ast.If, ast.For, ast.While)
 
 
 class MaskedBody(FunctionBody):
@@ -121,7 +124,7 @@ class MaskedBody(FunctionBody):
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
         """All of it: the mask is one more argument, and results are in places until the end."""
-        loops = (x.target for x in ast.walk(node) if isinstance(x, ast.For))
+        loops = (x.target for x in list_statements(node.body) if isinstance(x, ast.For))
         self.indices = {x.id for x in loops if isinstance(x, ast.Name)}
         self.set_mask("%mask")
         self.emit(f"store {MASK} {NONE}, ptr {self.returned}")
@@ -357,6 +360,33 @@ class MaskedBody(FunctionBody):
 
     # control
 
+    def statements(self, nodes: list[ast.stmt]) -> None:
+        """One after the other; what follows is skipped once all lanes have left."""
+        for n, node in enumerate(nodes):
+            super().statements([node])
+            if self.closed:
+                return
+            rest = nodes[n + 1 :]
+            # a loop that lanes leave by `break` is followed by all of them
+            ways = _LEAVING if isinstance(node, ast.If) else (ast.Return,)
+            if isinstance(node, _BLOCKS) and contains(node, ways) and any(map(_works, rest)):
+                self.if_lanes_are_left(rest)
+                return
+
+    def if_lanes_are_left(self, nodes: list[ast.stmt]) -> None:
+        """Statements that nothing but lanes at hand need."""
+        known = dict(self.known)
+        some, behind = self.labels("some", "none")
+        self.branch(self.any_of(self.now()), some, behind)
+        self.open(some)
+        self.statements(nodes)
+        # after a return of all lanes nothing follows, but the results are read here
+        ends, self.closed = self.closed, False
+        self.jump(behind)
+        self.known = {x: n for x, n in known.items() if self.known.get(x) == n}
+        self.open(behind)
+        self.closed = ends
+
     def do_If(self, node: ast.If) -> None:
         """A condition that lanes share is one for all; else each branch is for its lanes."""
         test = self.decided(node.test)
@@ -364,7 +394,7 @@ class MaskedBody(FunctionBody):
             self.statements(node.body if test.value else node.orelse)
             return
         truth = self.truth(test)
-        if truth.kind == BOOL and not _leaves(node):
+        if truth.kind == BOOL and not contains(node, _LEAVING):
             self.branch_for_all(node, truth)
             return
         condition = self.convert(truth, MASK).name
@@ -455,7 +485,7 @@ class MaskedBody(FunctionBody):
         given = [self.whole(self.value(x)) for x in call.args[:2]]
         first, last = given if len(given) == 2 else (Number(INT, "0"), given[0])
         known = first.kind == last.kind == INT
-        if known and (not _leaves(node) or self.unrolled(node, first.name, last.name)):
+        if known and (not contains(node, _LEAVING) or self.unrolled(node, first.name, last.name)):
             super().do_For(node)
             return
         step = int(ast.literal_eval(call.args[2])) if len(call.args) == 3 else 1
@@ -625,6 +655,6 @@ class MaskedBody(FunctionBody):
         return super().compare(op, a, b)
 
 
-def _leaves(node: ast.AST) -> bool:
-    """Whether lanes may leave on the way."""
-    return any(isinstance(x, _LEAVING) for x in ast.walk(node))
+def _works(node: ast.stmt) -> bool:
+    """Whether a statement takes longer than to ask whether it is needed."""
+    return contains(node, (ast.Call, ast.For, ast.While))

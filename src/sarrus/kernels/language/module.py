@@ -9,9 +9,21 @@ from typing import Any
 
 from .checks import AFTER, BEFORE, COPY, CheckedBody
 from .entry import Prologue
-from .kinds import BOOL, HOMES, INT, METADATA, PARENTS, TAGS, ObjectLayout, return_type
+from .kinds import (
+    BOOL,
+    DUAL,
+    DUAL_TYPE,
+    HOMES,
+    INT,
+    METADATA,
+    PARENTS,
+    TAGS,
+    ObjectLayout,
+    return_type,
+)
 from .masks import MaskedBody
 from .statements import FunctionBody
+from .syntax import list_statements
 
 
 @cache
@@ -20,7 +32,7 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     found = {}
-    for node in ast.walk(tree):
+    for node in list_statements(tree.body):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             found[node.name, first] = node
@@ -86,7 +98,8 @@ class Module:
 
     def text(self, *entries: str) -> str:
         """All functions, and entries that call them."""
-        return "\n".join([*self._globals.values(), *self._texts, *entries, METADATA])
+        named = f"{DUAL} = type {DUAL_TYPE}"
+        return "\n".join([named, *self._globals.values(), *self._texts, *entries, METADATA])
 
     def function(self, kernel: Any, kinds: tuple[Any, ...]) -> tuple[str, Any]:
         """Name and kind of result of a function for some types, translated if it is not yet."""

@@ -33,7 +33,8 @@ from .kinds import (
     is_literal,
 )
 from .module import Module
-from .statements import FunctionBody
+from .statements import LEAVING, FunctionBody
+from .syntax import contains, names_set
 
 ENTRY = "user_function"
 # entries of an array from outside the function
@@ -351,8 +352,8 @@ class ArrayBody(FunctionBody):
 
     def do_Assign(self, node: ast.Assign) -> None:
         """x = ...; arrays that share memory are not changed later."""
-        shared = _views(node.value) | (set(_stored(node)) if len(node.targets) > 1 else set())
-        if shared and (shared | set(_stored(node))) & self.changed:
+        shared = _views(node.value) | (set(names_set(node)) if len(node.targets) > 1 else set())
+        if shared and (shared | set(names_set(node))) & self.changed:
             value = self.value(node.value)
             parts = value.values if isinstance(value, TupleValue) else (value,)
             if any(isinstance(x, Grid) for x in parts):
@@ -399,7 +400,7 @@ class ArrayBody(FunctionBody):
         rows = self.value(node.iter)
         if not isinstance(rows, Grid) or not rows.shape or not self.unrolled(node, "0", "0"):
             raise self.fail(node.iter, "loops are over ranges and arrays")
-        if (_views(node.iter) | set(_stored(node.target))) & self.changed:
+        if (_views(node.iter) | set(names_set(node.target))) & self.changed:
             raise self.fail(node, "two names of an array that is changed")
         for row in rows.places():
             if not self.closed:
@@ -414,9 +415,7 @@ class ArrayBody(FunctionBody):
 
     def unrolled(self, node: ast.For, first: str, last: str) -> bool:
         """Whether a loop is written out: where that can be done, since indices have to be known."""
-        leaves = (ast.Break, ast.Continue)
-        known = is_literal(first) and is_literal(last)
-        return known and not any(isinstance(x, leaves) for x in ast.walk(node))
+        return is_literal(first) and is_literal(last) and not contains(node, LEAVING)
 
 
 def _is_listed(target: Any) -> bool:
@@ -424,13 +423,6 @@ def _is_listed(target: Any) -> bool:
         return target in ARRAY_FUNCTIONS
     except TypeError:
         return False
-
-
-def _stored(node: ast.AST) -> Iterator[str]:
-    """Variables that are set somewhere in a statement."""
-    for x in ast.walk(node):
-        if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store):
-            yield x.id
 
 
 def _changed_names(node: ast.AST) -> Iterator[str]:

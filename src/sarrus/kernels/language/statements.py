@@ -18,6 +18,10 @@ from .kinds import (
     value_of,
     wider,
 )
+from .syntax import contains, names_set
+
+# statements that leave the rest of a loop
+LEAVING = (ast.Break, ast.Continue)
 
 
 class FunctionBody(Expressions):
@@ -152,9 +156,8 @@ class FunctionBody(Expressions):
 
     def forget(self, node: ast.stmt) -> None:
         """What a loop changes is not known in it, nor after it."""
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                self.known.pop(part.id, None)
+        for name in names_set(node):
+            self.known.pop(name, None)
 
     def do_While(self, node: ast.While) -> None:
         """While something holds."""
@@ -223,7 +226,7 @@ class FunctionBody(Expressions):
         """Whether a loop is written out: of known length, gone through to its end, not rarely reached."""
         if not self.module.unrolls or self.rare or not (is_literal(first) and is_literal(last)):
             return False
-        return not any(isinstance(x, ast.Break | ast.Continue) for x in ast.walk(node))
+        return not contains(node, LEAVING)
 
     def do_Break(self, node: ast.Break) -> None:
         """Leave the loop."""

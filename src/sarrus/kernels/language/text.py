@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dual import PARTS
 from .kinds import (
     BOOL,
+    DUAL,
     FLOAT,
     INT,
     LANES,
@@ -195,6 +197,10 @@ class Text:
             return self.join(self.convert(value, FLOAT), Number(FLOAT, hexadecimal(0.0)))
         if value.kind == WIDE:
             return self.convert(self.split(value)[0], kind)
+        if kind == DUAL:
+            return self.put_value(Number(DUAL, "zeroinitializer"), self.convert(value, FLOAT))
+        if value.kind == DUAL:
+            return self.convert(self.part_of(value, 0), kind)
         if kind == FLOAT:
             if value.kind == INT and value.name.lstrip("-").isdigit():
                 return Number(FLOAT, hexadecimal(float(value.name)))
@@ -230,6 +236,25 @@ class Text:
         """A wide number of its parts."""
         half = self.line(f"insertelement {WIDE} poison, double {high.name}, i64 0")
         return Number(WIDE, self.line(f"insertelement {WIDE} {half}, double {low.name}, i64 1"))
+
+    def part_of(self, value: Number, n: int) -> Number:
+        """The value of a dual number (0), or one of its derivatives."""
+        return Number(FLOAT, self.line(f"extractelement {DUAL} {value.name}, i64 {n}"))
+
+    def put_value(self, dual: Number, value: Number) -> Number:
+        """A dual number with another value."""
+        text = f"insertelement {DUAL} {dual.name}, double {value.name}, i64 0"
+        return Number(DUAL, self.line(text))
+
+    def spread_value(self, dual: Number) -> Number:
+        """The value of a dual number in all its parts."""
+        zeros = f"<{PARTS} x i32> zeroinitializer"
+        text = f"shufflevector {DUAL} {dual.name}, {DUAL} poison, {zeros}"
+        return Number(DUAL, self.line(text))
+
+    def rates_of(self, dual: Number) -> Number:
+        """A dual number with zero for its value."""
+        return self.put_value(dual, Number(FLOAT, hexadecimal(0.0)))
 
     def number(self, value: Any) -> Number:
         """A value that has to be a number."""

@@ -17,7 +17,7 @@ from ..snapping import snap_places
 from . import model_schema, units
 from .model_reader import Document, Where
 from .paths import nearest
-from .units import Kind, UnitError, UnitQuantity, shorten
+from .units import UnitError, UnitQuantity, shorten
 
 _KEYS_WITH_TAG = ("bodies", "joints", "build", "drives")
 
@@ -310,6 +310,9 @@ class _Builder:
         make: Callable[..., Any] = getattr(self.m, _singular(block))
         for name, entry in getattr(self.model, block).items():
             keys = dict(entry)
+            if block == "events":
+                # of what may be read an entry has one
+                keys = entry.model_dump(exclude_none=True)
             make(name, *keys.pop("bodies", ()), **keys)
 
     def from_lengths(self, name: str, entry: model_schema.Section) -> None:
@@ -347,7 +350,7 @@ class _Builder:
             if joint_kind is None:
                 return quantity.value
             try:
-                return units.as_kind(quantity, _rate(kind, power))
+                return units.as_kind(quantity, units.rate_of(kind, power))
             except UnitError as error:
                 why = f"joint '{drive.joint}' is {joint_kind.value}, but {error}"
                 self.problems.append(self.document.message(("drives", name, *key), why))
@@ -380,14 +383,3 @@ def _given(entry: model_schema.Section) -> dict[str, Any]:
         spots = {name: spot.model_dump(exclude_none=True) for name, spot in keys["points"].items()}
         keys["points"] = spots
     return keys
-
-
-def _rate(kind: Kind, power: int) -> Kind:
-    """The kind of a coefficient of t^power."""
-    if power == 0:
-        return kind
-    length, mass, time, angle = kind.dimension
-    dimension = (length, mass, time - power, angle)
-    known = next((k for k in units.KINDS if k.dimension == dimension), None)
-    unit = f"{kind.unit}/s" if power == 1 else f"{kind.unit}/s^{power}"
-    return known or Kind(f"{kind.name} per s^{power}", dimension, unit, f"2 {unit}")

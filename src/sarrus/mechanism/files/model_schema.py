@@ -457,6 +457,50 @@ class CouplingEntry(Section):
     )
 
 
+class EventEntry(Section):
+    """What every run looks for: a quantity reaches a value, or has an extreme."""
+
+    angle: Name | list[Name] | None = Field(
+        default=None,
+        description="of a joint or planar body; or a joint and two of its bodies",
+        examples=["A0"],
+    )
+    travel: Name | None = Field(default=None, description="of a sliding joint", examples=["guide"])
+    distance: Name | list[Name] | None = Field(
+        default=None,
+        description="of two points; or the length of a spring or link",
+        examples=[["A", "C"]],
+    )
+    coordinate: Name | None = Field(
+        default=None, description="of a point, or its velocity", examples=["B0.x"]
+    )
+    speed: Name | None = Field(default=None, description="of a point", examples=["B0"])
+    force: Name | None = Field(default=None, description="of a spring or torsion", examples=["s1"])
+    drive: Name | None = Field(
+        default=None, description="force or torque of a drive", examples=["motor"]
+    )
+    energy: Literal["kinetic", "potential", "total"] | None = Field(
+        default=None, description="which"
+    )
+    quantity: Name | dict[str, Number] | None = Field(
+        default=None,
+        description="any quantity of a result, or a sum of such with factors",
+        examples=[{"B0.x": 1, "C.x": -1}],
+    )
+    equals: float | str | None = Field(
+        default=None, description="the value that is reached", examples=["30 deg"]
+    )
+    rising: StrictBool = Field(default=False, description="only where it rises through the value")
+    falling: StrictBool = Field(default=False, description="only where it falls through the value")
+    extreme: StrictBool | Literal["any", "maximum", "minimum"] = Field(
+        default=False, description="extremes instead of a value"
+    )
+    terminal: StrictBool = Field(default=False, description="whether the run ends there")
+    count: int | None = Field(
+        default=None, description="the occurrence that ends the run, or the last that is recorded"
+    )
+
+
 class SineEntry(Section):
     """offset + amplitude sin(2 pi frequency t + phase)."""
 
@@ -715,6 +759,7 @@ class ModelFile(Section):
     rotors: Annotated[dict[str, RotorEntry], _read_block] = _named
     couplings: Annotated[dict[str, CouplingEntry], _read_block] = _named
     drives: Annotated[dict[str, Drive], _read_block] = _named
+    events: Annotated[dict[str, EventEntry], _read_block] = _named
     velocities: Annotated[dict[str, Velocity], _read_block] = Field(
         default_factory=dict, description="start velocities of joints and points by name"
     )

@@ -41,6 +41,7 @@ def to_data(mechanism: Mechanism) -> dict[str, Any]:
     }
     blocks["velocities"] = [(name, plain(v)) for name, v in m.velocities]
     blocks["angular_velocities"] = [(name, plain(v)) for name, v in m.angular_velocities]
+    blocks["events"] = [(event.name, event.data()) for event in m.events]
     data: dict[str, Any] = {"sarrus": 1, "name": m.name, "gravity": plain(m.gravity)}
     for block, listed in blocks.items():
         for name, count in Counter(name for name, _ in listed).items():

@@ -20,6 +20,8 @@ _PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\"']+)")
 # of numbers by the last word of their path
 # the end of a path that is no key: how far a place is along its rod, from the rod's first end
 ALONG = "along"
+# the part of a path between a body and the two joints or points of one of its sides
+SIDES = "sides"
 _UNITS = {
     "mass": "kg",
     "inertia": "kg m^2",
@@ -117,7 +119,7 @@ def unit_at(data: dict[str, Any], parts: Sequence[str | int]) -> str:
     """The SI unit of the number at a path of a mechanism's data; empty if it has none or nobody knows."""
     words = [part for part in parts if isinstance(part, str) and not part.isdigit()]
     block, key = words[0], words[-1] if len(words) > 2 else words[0]
-    if len(words) > 2 and words[-1] == ALONG:
+    if len(words) > 2 and (words[-1] == ALONG or words[2] == SIDES):
         return "m"
     if block == "drives":
         return _drive_unit(data, [str(part) for part in parts], key)

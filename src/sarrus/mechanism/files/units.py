@@ -213,6 +213,17 @@ def in_si(given: object, kind: Kind) -> float:
     return as_kind(parse_for(given, kind), kind)
 
 
+def rate_of(kind: Kind, power: int) -> Kind:
+    """The kind of a coefficient of t^power in a motion of this kind."""
+    if power == 0:
+        return kind
+    length, mass, time, angle = kind.dimension
+    dimension = (length, mass, time - power, angle)
+    known = next((k for k in KINDS if k.dimension == dimension), None)
+    unit = f"{kind.unit}/s" if power == 1 else f"{kind.unit}/s^{power}"
+    return known or Kind(f"{kind.name} per s^{power}", dimension, unit, f"2 {unit}")
+
+
 def as_kind(quantity: UnitQuantity, kind: Kind) -> float:
     """The value, if its unit is of this kind."""
     if quantity.dimension is None or quantity.dimension == kind.dimension:

@@ -19,9 +19,9 @@ from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
 from ...progress import part
 from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK, TAYLOR_ZERO
-from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at
+from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at, stays_singular
 from .polygon import Terms
-from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system
+from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system, whole_factor
 
 # a configuration whose left-out singular values exceed this share of what is zero is inexact; then so many times
 # more may be zero
@@ -93,11 +93,17 @@ def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
 
 
 def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
-    factors = [f for s in systems for f in find_factors(s)]
+    factors: list[IndependentPart] = []
     found: list[BranchList] = []
-    for i, factor in enumerate(factors):
-        with part(i, len(factors)):
-            found.append(analyse_factor(factor, most))
+    for i, system in enumerate(systems):
+        with part(i, len(systems)):
+            parts = find_factors(system)
+            results = _analyse_factors(parts, most)
+            if len(parts) > 1 and not are_independent(parts, results):
+                parts = [whole_factor(system)]
+                results = _analyse_factors(parts, most)
+        factors += parts
+        found += results
     moving = [(i, f.germs) for i, f in enumerate(found) if f.germs]
     count = int(np.prod([float(len(g)) for _, g in moving])) if moving else 0
     combined = _combine(factors, moving)
@@ -111,11 +117,63 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
         order=max((f.order for f in found), default=1),
         undecided=undecided + plain_sum(not b.certain for b in listed if len(b.group) > 1),
         complete=not any(f.cut for f in found) and count <= most,
-        gap=max((f.gap for f in found), default=0),
-        resting=tuple(x for x, f in zip(factors, found, strict=True) if x.freedoms and not f.germs),
+        gap=_gap(factors, found),
+        resting=tuple(
+            x
+            for x, f in zip(factors, found, strict=True)
+            if x.freedoms and not f.germs and not f.undecided
+        ),
         left_out=max((s.split.left_out for s in systems), default=0.0),
         zero=max((s.zero for s in systems), default=0.0),
     )
+
+
+def _gap(factors: list[IndependentPart], found: list[BranchList]) -> int:
+    """The power with which the joints open: along the best direction without a branch, or beside a single one."""
+    gap = max((f.gap for f in found), default=0)
+    if gap:
+        return gap
+    for factor, f in zip(factors, found, strict=True):
+        smooth = len(f.germs) == 1 and f.germs[0].ways == 2 and not f.germs[0].curved
+        if smooth and f.germs[0].dimension < factor.freedoms:
+            gap = max(gap, f.lowest)
+    return gap
+
+
+def _analyse_factors(factors: list[IndependentPart], most: int) -> list[BranchList]:
+    out = []
+    for i, factor in enumerate(factors):
+        with part(i, len(factors)):
+            out.append(analyse_factor(factor, most))
+    return out
+
+
+def are_independent(factors: list[IndependentPart], found: list[BranchList]) -> bool:
+    """Whether factors of one system leave each other alone beyond second order.
+
+    If they do, each stays as singular as it is here while the others move along their branches: the joints close
+    with its freedoms at rest, and J keeps them in its null space all along.
+    """
+    system, total = factors[0].system, factors[0].system.split.N.shape[1]
+    for factor in factors:
+        others = [
+            (f, x.germs[0])
+            for f, x in zip(factors, found, strict=True)
+            if f is not factor and x.germs
+        ]
+        if not factor.L.shape[1] or not others:
+            continue
+        start = np.zeros(len(system.columns))
+        along, nullity = start, factor.freedoms
+        for f, germ in others:
+            # J on a branch of one factor has the freedoms of all others in its null space
+            own = germ.nullity - (total - f.freedoms)
+            if germ.ahead is None or own < germ.dimension:
+                return False
+            start, along, nullity = start + germ.ahead, along + germ.direction, nullity + own
+        if not stays_singular(system, start, along, nullity):
+            return False
+    return True
 
 
 def _combine(

@@ -20,10 +20,11 @@ import numpy as np
 from ...arrays import Floats, plain_sum
 from ...progress import tell
 from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, MULTIPLE_RANK, SAME_BRANCH
-from .edges import find_half_branches_of_many
-from .polygon import Equation, HalfBranch, HalfBranches, Terms, find_half_branches
+from .cones import Family, same_space
+from .edges import eliminate, find_half_branches_of_many
+from .polygon import BY_NEIGHBOURS, Equation, HalfBranch, HalfBranches, Terms, find_half_branches
 from .reduced_system import IndependentPart, LocalSystem
-from .tangents import find_tangents, same_space
+from .tangents import find_tangents
 from .taylor import BlownUp, blow_up, monomials
 
 # orders of F that are tried, one after the other; with more freedoms c left than one only the first two
@@ -35,8 +36,8 @@ DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
 FAR, STEP = 0.3, 0.06
 # Newton's steps to a configuration nearby
 CLOSING = 12
-# planes of directions that are tried; more are taken as one curved family of directions
-PLANES = 40
+# families of directions that are tried
+FAMILIES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +71,11 @@ class Germ:
 
 @dataclass
 class BranchList:
-    """The branches of a factor; order: that decided; undecided: directions of which the order is not enough;
-    cut: whether
-    a limit left some out; gap: highest order up to which a direction without a branch closes the joints.
+    """The branches of a factor.
+
+    order: that decided; undecided: directions of which the order is not enough; cut: whether a limit left some
+    out; gap: highest order up to which a direction without a branch closes the joints; lowest: order of the terms
+    that open them along most directions.
     """
 
     germs: list[Germ] = field(default_factory=list)
@@ -80,6 +83,7 @@ class BranchList:
     undecided: int = 0
     cut: bool = False
     gap: int = 0
+    lowest: int = 2
 
 
 def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
@@ -90,12 +94,12 @@ def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
     if not factor.L.shape[1]:
         return _free(factor)
     tangents = find_tangents(factor, ORDERS[1], most)
-    out = BranchList(order=tangents.order, cut=tangents.cut)
+    out = BranchList(order=tangents.order, cut=tangents.cut, lowest=tangents.lowest)
     for number, a in enumerate(tangents.rays):
         tell(number, len(tangents.rays))
-        _add(out, _along_ray(factor, a, number, rough=False))
-    _add_planes(out, factor, tangents.rough, len(tangents.rays))
-    if not (tangents.rays or tangents.rough):
+        _add(out, _along_ray(factor, a, number))
+    _add_families(out, factor, tangents.families, len(tangents.rays))
+    if not (tangents.rays or tangents.families):
         out.gap = max(out.gap, tangents.order)
     return out
 
@@ -114,23 +118,19 @@ def _free(factor: IndependentPart) -> BranchList:
     return BranchList([replace(germ, certain=True)], 1)
 
 
-def _add_planes(out: BranchList, factor: IndependentPart, rough: list[Floats], first: int) -> None:
-    """Branches along one direction of each plane; those of several dimensions with the same tangent space once."""
+def _add_families(
+    out: BranchList, factor: IndependentPart, families: list[Family], first: int
+) -> None:
+    """Branches along one direction of each family; those of several dimensions with one tangent space once."""
     before = len(out.germs)
-    for i, a in enumerate(rough[:PLANES]):
-        found = _along_ray(factor, a, first + i, rough=True)
+    for i, family in enumerate(families[:FAMILIES]):
+        found = _along_ray(factor, family.direction, first + i)
         new = [g for g in found.germs if not _is_known(g, out.germs[before:])]
         if len(new) < len(found.germs):
             found = replace(found, germs=new, undecided=plain_sum(not g.certain for g in new))
+        found.germs = [replace(g, curved=family.curved) for g in found.germs]
         _add(out, found)
-    if len(rough) <= PLANES:
-        return
-    # nearly every direction has a tangent space of its own: those of a curved cone, of which one is listed
-    out.undecided += 1
-    planes, out.germs = out.germs[before:], out.germs[:before]
-    for dimension in sorted({g.dimension for g in planes}):
-        germ = next(g for g in planes if g.dimension == dimension)
-        out.germs.append(replace(germ, curved=True))
+    out.cut |= len(families) > FAMILIES
 
 
 def _is_known(germ: Germ, known: list[Germ]) -> bool:
@@ -149,35 +149,16 @@ def _is_known(germ: Germ, known: list[Germ]) -> bool:
     return False
 
 
-def _along_ray(factor: IndependentPart, a: Floats, number: int, rough: bool) -> BranchList:
+def _along_ray(factor: IndependentPart, a: Floats, number: int) -> BranchList:
     """The branches along one direction, with orders raised until all is decided."""
     found = BranchList()
     for order in ORDERS:
-        blown = _centred(factor, a, order, rough)
+        blown = blow_up(factor, a, order)
         found = _branches_of(blown, number)
         # with many freedoms left a higher order is too large
         if not found.undecided or len(blown.F) - 1 < order:
             break
     return found
-
-
-def _centred(factor: IndependentPart, a: Floats, order: int, rough: bool) -> BlownUp:
-    """The series along a direction; a multiple one is found to half the digits only, and moved to its centre."""
-    blown = blow_up(factor, a, order, rough)
-    for _ in range(2 * rough):
-        if blown.open != 1 or not blown.F[0].shape[0]:
-            break
-        low, square = blown.F[1][:, 1], blown.F[2][:, 2]
-        best = int(np.argmax(np.abs(square)))
-        if not np.any(low) or abs(square[best]) < 1e-3:
-            break
-        shift = -0.5 * float(low[best] / square[best]) * blown.scale
-        if abs(shift) > SAME_BRANCH:
-            break
-        C = np.linalg.lstsq(factor.N, blown.C[:, 0], rcond=None)[0]
-        a = blown.direction + shift * C
-        blown = blow_up(factor, a, order, rough)
-    return blown
 
 
 def _branches_of(blown: BlownUp, number: int) -> BranchList:
@@ -189,11 +170,39 @@ def _branches_of(blown: BlownUp, number: int) -> BranchList:
     if blown.open == 0:
         at = next(d for d, part in enumerate(blown.F) if np.any(part)) + 2
         return BranchList([], at, gap=at)
+    smooth, decided = _smooth(blown) if blown.open > 1 else (None, 0)
+    if smooth is not None:
+        prediction = _predict(blown, 1.0, None)
+        tangent = np.column_stack([prediction.direction, blown.C @ smooth])
+        prediction = replace(prediction, tangent=tangent, follow=False)
+        germ = _confirmed(system, prediction, number, decided, 2)
+        return BranchList([germ], decided, undecided=int(not germ.certain))
     search = find_half_branches if blown.open == 1 else find_half_branches_of_many
     sides: list[HalfBranches] = []
     for sign in (1, -1):
         sides.append(search(_equations(blown, sign), order, system.zero))
     return _paired(blown, sides, number)
+
+
+def _smooth(blown: BlownUp) -> tuple[Floats | None, int]:
+    """The directions c of a branch of several dimensions that is smooth here, (p, n), and the order that decides.
+
+    After powers of s are divided out of fewer equations than freedoms, these are linear in c, and independent.
+    """
+    equations = eliminate([e for e in _equations(blown, 1) if e], blown.factor.system.zero)
+    if len(equations) >= blown.open:
+        return None, 0
+    rows, order = np.zeros((len(equations), blown.open)), 2
+    for row, e in zip(rows, equations, strict=True):
+        low = min(k[0] for k in e)
+        order = max(order, low + 2)
+        if (low, *(0 for _ in row)) in e:
+            return None, 0
+        for k, c in e.items():
+            if k[0] == low and plain_sum(k[1:]) == 1:
+                row[k[1:].index(1)] = c
+    _, values, V = np.linalg.svd(rows)
+    return V[len(rows) :].T if values.min() > SAME_BRANCH * values.max() else None, order
 
 
 def _reached(blown: BlownUp, order: int) -> int:
@@ -228,10 +237,11 @@ def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> BranchLis
                 continue
             order = max(half.order, 2)
             germ = _confirmed(blown.factor.system, _predict(blown, sign, half), number, order, ways)
-            out.germs.append(germ)
             out.order = max(out.order, order)
             out.undecided += not germ.certain
-    if not out.germs:
+            if germ.certain or germ.ahead is not None or germ.behind is not None:
+                out.germs.append(germ)
+    if not out.germs and not out.undecided:
         out.gap = out.order
     _judge_separation(out)
     return out
@@ -279,7 +289,11 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Predictio
         none = np.zeros(blown.open)
         left_over = bool(blown.F[0].shape[0])
         return _Prediction(
-            w, tangent, freedoms, lambda s: blown.displacement(sign * s, none), follow=left_over
+            w,
+            tangent,
+            freedoms,
+            lambda s: blown.displacement(sign * s, blown.polish(sign * s, none)),
+            follow=left_over,
         )
 
     def at(s: float) -> Floats:
@@ -307,12 +321,12 @@ def _confirmed(
     others = system.split.N.shape[1] - prediction.freedoms
     if prediction.multiplicity == 1:
         # redundant equations leave the rank as it is; a simple root has that of the branch
-        certain = certain and nullity <= dimension + others
+        certain = certain and dimension <= nullity <= dimension + others
     elif prediction.multiplicity > 1:
         # a multiple root that stays one keeps the rank low all along
         certain = certain and nullity > dimension
     else:
-        certain = False
+        certain = certain and prediction.multiplicity == BY_NEIGHBOURS
     return Germ(
         dimension, tangent, prediction.direction, ways, number, prediction.terms, order,
         None if reached[0] is None else reached[0].x,
@@ -337,7 +351,7 @@ def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Rea
         if not size > 0.0:
             return None
         rank = n - dimension
-        if prediction.multiplicity > 1 or system.split.N.shape[1] > prediction.freedoms:
+        if prediction.multiplicity != 1 or system.split.N.shape[1] > prediction.freedoms:
             # freedoms of other factors are at rest, and multiple roots keep the rank low
             values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
             rank = int(np.sum(values > MULTIPLE_RANK))
@@ -376,6 +390,16 @@ def _walk(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> fl
             return None
         worst, direction, x = max(worst, residual), along, closed
     return worst if nullity_at(system, x) == nullity else None
+
+
+def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> bool:
+    """Whether configurations near x and further along the direction close with J of that nullity."""
+    closed, residual = close_near(system, x, len(system.columns) - nullity)
+    if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.5 * np.abs(x).max():
+        return False
+    if nullity_at(system, closed) != nullity:
+        return False
+    return _walk(system, closed, direction, nullity) is not None
 
 
 def nullity_at(system: LocalSystem, x: Floats) -> int:

@@ -27,9 +27,11 @@ Equation = dict[tuple[int, ...], float]
 Terms = tuple[tuple[Fraction, Floats], ...]
 # steps of the recursion: each raises an exponent, which the order bounds; more are roots that never part
 DEEPEST = 40
+# multiplicities that the terms do not decide: not at all, or configurations nearby do
+UNKNOWN, BY_NEIGHBOURS = 0, -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HalfBranch:
     """c = sum of coefficients * s^exponent, and how well it is known.
 
@@ -90,7 +92,8 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
     known = [_kept(e, state) for e in state.equations]
     known = [e for e in known if e]
     lowest = [min(j for _, j in e) for e in known]
-    if not known or min(lowest) >= 1 or state.depth >= DEEPEST:
+    divided = bool(known) and min(lowest) >= 1
+    if not known or divided or state.depth >= DEEPEST:
         # c' = 0 solves them up to the order; so simply as the simplest of the equations says
         multiplicity = min((_multiplicity(e) for e in known), default=0)
         out.found.append(HalfBranch(state.terms, state.q, multiplicity, state.order))
@@ -100,7 +103,7 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
         if not known or state.depth >= DEEPEST:
             return
     slopes = [_edges(e) for e in known]
-    reached = _order_of(state, known)
+    reached = _order_of(state, known, divided)
     for slope in sorted(set.intersection(*(set(s) for s in slopes))):
         for root, simple in _common_roots([_edge_polynomial(e, slope) for e in known], zero):
             if len(known) == 1 and simple:
@@ -121,11 +124,17 @@ def _kept(equation: Equation, state: _State) -> Equation:
     return {k: c for k, c in equation.items() if k[0] + state.weight * k[1] < state.bound}
 
 
-def _order_of(state: _State, known: list[Equation]) -> int:
-    """The order in the freedoms of the terms on the hulls."""
+def _order_of(state: _State, known: list[Equation], divided: bool) -> int:
+    """The order in the freedoms of the terms on the hulls.
+
+    A term that is linear in c' decides alone that there is a root, whichever the term without c' is; divided: by
+    powers of c', so that terms without it had one.
+    """
     last = 0
     for e in known:
-        last = max(last, *(i for i, _ in hull_of(e)))
+        hull = hull_of(e)
+        linear = not divided and len(hull) > 1 and hull[0][1] == 0 and hull[1][1] == 1
+        last = max(last, *(i for i, _ in hull[linear:]))
     return int(np.ceil(float(state.spent + Fraction(last, state.q)))) + 2
 
 

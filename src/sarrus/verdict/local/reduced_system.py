@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.sparse.csgraph import connected_components
+from scipy import linalg
 
 from ...arrays import Floats, Ints
 from ...kinematics.constraints import Constraints
@@ -135,8 +134,7 @@ def split_system(joints: Constraints, q: Floats) -> list[LocalSystem]:
     keep = rows >= 0
     rows, columns = rows[keep], form.J_col[keep]
     m = len(joints.kept)
-    graph = sparse.coo_array((np.ones(len(rows)), (rows, m + columns)), shape=(m + n, m + n))
-    count, label = connected_components(graph, directed=False)
+    count, label = connected(rows, m + columns, m + n)
     if count == 1:
         return [LocalSystem(joints, q, np.arange(m), np.arange(n))]
     parts = []
@@ -147,14 +145,34 @@ def split_system(joints: Constraints, q: Floats) -> list[LocalSystem]:
     return parts
 
 
+def connected(first: Ints, second: Ints, size: int) -> tuple[int, Ints]:
+    """How many groups of nodes are connected by edges, and the group of each node.
+
+    Plain lists: the graphs are small, and SciPy takes longer to read them.
+    """
+    root = list(range(size))
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = i = root[root[i]]
+        return i
+
+    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+        x, y = find(a), find(b)
+        root[max(x, y)] = min(x, y)
+    groups, label = np.unique([find(i) for i in range(size)], return_inverse=True)
+    return len(groups), label
+
+
 def find_factors(system: LocalSystem) -> list[IndependentPart]:
     """The freedoms of a system in groups that no second-order equation couples; first those that none contains.
 
+    Terms of higher order may couple them still: `analysis.are_independent` decides that.
+
     Where an equation vanishes in second order it may couple any of them: then they stay together.
     """
-    split = system.split
-    N, L = sparser(split.N), sparser(split.L)
-    whole = IndependentPart(system, N, L)
+    whole = whole_factor(system)
+    N, L = whole.N, whole.L
     m, k = N.shape[1], L.shape[1]
     if m < 2 or k < 1:
         return [whole]
@@ -162,8 +180,7 @@ def find_factors(system: LocalSystem) -> list[IndependentPart]:
     if not used.any(axis=1).all():
         return [whole]
     rows, columns = np.nonzero(used)
-    graph = sparse.coo_array((np.ones(len(rows)), (rows, k + columns)), shape=(k + m, k + m))
-    count, label = connected_components(graph, directed=False)
+    count, label = connected(rows, k + columns, k + m)
     if count == 1:
         return [whole]
     groups = []
@@ -175,6 +192,11 @@ def find_factors(system: LocalSystem) -> list[IndependentPart]:
         joined = np.hstack([g.N for g in free])
         bound.insert(0, IndependentPart(system, joined, L[:, :0]))
     return bound
+
+
+def whole_factor(system: LocalSystem) -> IndependentPart:
+    """All freedoms and dependences of a system together."""
+    return IndependentPart(system, sparser(system.split.N), sparser(system.split.L))
 
 
 def sparser(basis: Floats) -> Floats:

@@ -8,7 +8,6 @@ loops), and else by Levenberg-Marquardt steps from many starts on the sphere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import comb
 
@@ -16,6 +15,8 @@ import numpy as np
 
 from ...arrays import Floats
 from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
+from .cones import Evaluated, Family, find_families
+from .deflation import FLAT, SparsePolynomial, deflate
 from .polygon import real_roots
 from .reduced_system import IndependentPart
 from .taylor import MOST_MONOMIALS, monomials, reduce_equations
@@ -46,14 +47,15 @@ class HomogeneousPolynomial:
 class Tangents:
     """Directions a (unit vectors, up to sign).
 
-    rays: single ones, to rounding; rough: multiple ones, to half the digits, one of each plane of directions;
-    order: of the parts looked at; cut: whether a limit left out some.
+    rays: single ones; families: one direction of each family, also of single ones that are multiple; order: of the
+    parts looked at, lowest: of the first one; cut: whether a limit left out some.
     """
 
     rays: list[Floats]
-    rough: list[Floats] = field(default_factory=list)
+    families: list[Family] = field(default_factory=list)
     order: int = 2
     cut: bool = False
+    lowest: int = 2
 
 
 def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
@@ -77,40 +79,32 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
             forms, reached = lowest_forms(factor, order)
         if not forms:
             # every direction is free, up to the order
-            return Tangents([], [np.random.default_rng(3).normal(size=m)], order)
+            return Tangents([], [Family(np.random.default_rng(3).normal(size=m), False)], order)
+    lowest = min(f.degree for f in forms)
     if m == 2:
-        return Tangents(_plane_roots(forms), order=reached)
+        return Tangents(_plane_roots(forms), order=reached, lowest=lowest)
     single, multiple = common_directions(forms, m)
     # where so many are found, others were missed by all starts
     cut = len(single) > STARTS // 8
-    return Tangents(list(single), _one_each(forms, multiple), reached, cut)
+    return Tangents(list(single), _sharp_families(forms, multiple), reached, cut, lowest)
 
 
-def _one_each(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Floats]:
-    """One direction for each plane of directions that the forms leave: where they hold the others best."""
-    spaces: list[Floats] = []
-    firmness: list[float] = []
-    out: list[Floats] = []
-    for a, slopes in zip(samples, _evaluator(forms, samples.shape[1])(samples)[1], strict=True):
-        _, values, V = np.linalg.svd(slopes)
-        rank = int(np.sum(values > MULTIPLE_RAY))
-        space, firm = V[rank:].T, float(values[rank - 1]) if rank else 0.0
-        same = next((i for i, other in enumerate(spaces) if same_space(space, other)), None)
-        if same is None:
-            spaces.append(space)
-            firmness.append(firm)
-            out.append(a)
-        elif firm > firmness[same]:
-            firmness[same], out[same] = firm, a
-    order = np.argsort([space.shape[1] for space in spaces], kind="stable")
-    return [out[i] for i in order]
-
-
-def same_space(a: Floats, b: Floats) -> bool:
-    """Whether two orthonormal bases span the same space."""
-    if a.shape != b.shape:
-        return False
-    return bool(np.linalg.svd(a.T @ b, compute_uv=False)[-1] > 1.0 - SAME_BRANCH)
+def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Family]:
+    """The families of directions; where the forms are not independent, directions are sharpened first."""
+    m = samples.shape[1]
+    evaluate = _evaluator(forms, m)
+    polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
+    out, sharp = [], []
+    for family in find_families(evaluate, samples):
+        x = family.direction
+        slopes = evaluate(x[None])[1][0]
+        if family.curved or np.linalg.matrix_rank(slopes, tol=FLAT) == len(forms):
+            out.append(family)
+        else:
+            x = deflate(polynomials, x)
+            sharp.append(x / np.linalg.norm(x))
+    again = distinct_rays(sharp, len(sharp) + 1, SAME_RAY)
+    return out + (find_families(evaluate, np.array(again)) if again else [])
 
 
 def independent(H: Floats) -> Floats:
@@ -298,9 +292,6 @@ def common_directions(forms: list[HomogeneousPolynomial], m: int) -> tuple[Float
         values = np.linalg.svd(slopes, compute_uv=False)
         kinds[0 if len(values) == m and values[-1] > MULTIPLE_RAY else 1].append(x)
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
-
-
-Evaluated = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def _evaluator(forms: list[HomogeneousPolynomial], m: int) -> Evaluated:

@@ -20,13 +20,15 @@ from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
+from scipy import sparse
 
 from ...arrays import Floats, Ints
-from ...thresholds import MULTIPLE_RAY
-from .reduced_system import IndependentPart
+from .reduced_system import IndependentPart, sparser
 
 # a series has at most so many monomials: a lower order where there are many variables
 MOST_MONOMIALS = 1500
+# entries of a matrix that collects products; larger ones are sparse
+MOST_DENSE = 20_000
 
 
 @lru_cache(maxsize=256)
@@ -48,14 +50,15 @@ def _numbers(variables: int, degree: int) -> dict[tuple[int, ...], int]:
 
 
 @lru_cache(maxsize=512)
-def _collect(variables: int, first: int, second: int) -> Floats:
+def _collect(variables: int, first: int, second: int) -> Floats | sparse.csc_array:
     """Which products of monomials of two degrees are which monomial, as a matrix of zeros and ones."""
     a, b = monomials(variables, first), monomials(variables, second)
     numbers = _numbers(variables, first + second)
-    out = np.zeros((len(a) * len(b), len(numbers)))
-    for k, row in enumerate((a[:, None] + b[None]).reshape(-1, variables)):
-        out[k, numbers[tuple(int(e) for e in row)]] = 1.0
-    return out
+    rows = (a[:, None] + b[None]).reshape(-1, variables).tolist()
+    which = [numbers[tuple(row)] for row in rows]
+    ones = (np.ones(len(which)), (np.arange(len(which)), which))
+    out = sparse.csc_array(ones, shape=(len(which), len(numbers)))
+    return out.toarray() if out.shape[0] * out.shape[1] <= MOST_DENSE else out
 
 
 def _half_products(
@@ -67,7 +70,7 @@ def _half_products(
     for i in range(1, degree // 2 + 1):
         share = 0.5 if 2 * i == degree else 1.0
         products = factor.system.bilinear(parts[i], parts[degree - i])
-        total += share * (products @ _collect(variables, i, degree - i))
+        total += share * np.asarray(products @ _collect(variables, i, degree - i))
     return total
 
 
@@ -132,8 +135,8 @@ class BlownUp:
         return c
 
 
-def blow_up(factor: IndependentPart, a: Floats, order: int, rough: bool = False) -> BlownUp:
-    """Series along the direction N a, up to an order of F in (s, c); rough: it has half the digits only."""
+def blow_up(factor: IndependentPart, a: Floats, order: int) -> BlownUp:
+    """Series along the direction N a, up to an order of F in (s, c)."""
     system, split = factor.system, factor.system.split
     a = a / np.linalg.norm(a)
     across = np.linalg.svd(a[None])[2][1:].T
@@ -141,9 +144,9 @@ def blow_up(factor: IndependentPart, a: Floats, order: int, rough: bool = False)
     N = factor.N @ across
     held = factor.L.T @ system.bilinear(w, N)
     U, values, V = np.linalg.svd(held)
-    zero = max(10.0 * system.zero, MULTIPLE_RAY * values.max(initial=0.0) if rough else 0.0)
-    r = int(np.sum(values > zero))
-    R, C = N @ V[:r].T, N @ V[r:].T
+    r = int(np.sum(values > 10.0 * system.zero))
+    # few entries: freedoms that open with different exponents stay apart
+    R, C = N @ V[:r].T, sparser(N @ V[r:].T)
     Lr, Lf = factor.L @ U[:, :r], factor.L @ U[:, r:]
     firmness = float(values[r - 1]) if r else 1.0
     v = 1 + C.shape[1]

@@ -1,0 +1,1 @@
+"""Events of a run: what `simulate` looks for is located on the polynomials of its steps."""

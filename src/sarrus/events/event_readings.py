@@ -1,0 +1,184 @@
+"""What an event reads of the states of a run, by the readings that results have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..export import LEVELS
+from ..kinematics.configuration import next_to
+from ..mechanism import MechanismError
+from ..names import UnknownNameError
+from ..quantities import unit_of_quantity
+from ..result import Result
+
+if TYPE_CHECKING:
+    from ..mechanism.event_requests import Event
+
+# reads n numbers of n states
+Reader = Callable[[Result], Floats]
+# readings that are lengths of vectors: their squares are smooth also where they vanish
+NORMS = ("distance", "speed")
+UNITS = {
+    "angle": "rad",
+    "travel": "m",
+    "distance": "m",
+    "speed": "m/s",
+    "force": "N",
+    "energy": "J",
+}
+
+
+class EventStates(Result):
+    """States between the outputs of a run; angles count on from the states that were read before.
+
+    turns: by joint or body, times and angles of the states that were swept last.
+    """
+
+    turns: dict[str, tuple[Floats, Floats]]
+
+    def _counted_angle(self, joint: str) -> Floats | None:
+        # turns are counted here; reading the motion of a drive time by time would take longer than the run
+        return None
+
+    def _unwrapped(
+        self, angle: Floats, rates: Callable[[], Any], what: str, pair: tuple[str, ...] = ()
+    ) -> Floats:
+        key = " ".join((what, *pair))
+        before = self.turns.get(key)
+        if before is not None and before[0][-1] >= self.times[0]:
+            return next_to(angle, np.interp(self.times, *before))
+        # states are so dense that no body makes half a turn between two of them
+        counted = np.unwrap(angle)
+        if before is not None:
+            counted = counted + (next_to(counted[:1], before[1][-1:]) - counted[:1])
+            # events of the last steps are read again
+            last = max(len(before[0]) - len(angle), 0)
+            both = (np.append(before[0][last:], self.times), np.append(before[1][last:], counted))
+            self.turns[key] = both
+        else:
+            self.turns[key] = self.times, counted
+        return np.asarray(counted)
+
+
+def make_reader(event: Event, states: Result) -> tuple[Reader, str]:
+    """How an event is read, and its unit; states: on which it is tried, so that mistakes are found at once.
+
+    Raises MechanismError or UnknownNameError, with the name of the event.
+    """
+    read = _reader(event, states)
+    try:
+        read(states)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"event '{event.name}': {error}") from None
+    except MechanismError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"event '{event.name}': {error}") from None
+    unit = UNITS.get(event.reading, "")
+    if event.reading in ("quantity", "coordinate") and isinstance(event.of, str):
+        unit = unit_of_quantity(event.of)
+    if event.reading == "drive":
+        unit = "N m" if states.model.readings.drives[event.of].turns else "N"
+    return read, unit
+
+
+def _reader(event: Event, states: Result) -> Reader:
+    of: Any = event.of
+    if event.reading == "angle":
+        if isinstance(of, tuple):
+            return lambda r: r.angle(*of)
+        if of in {body.name for body in states.mechanism.bodies} and states.model.dimension == 2:
+            return lambda r: r.orientation(of)
+        return lambda r: r.angle(of)
+    if event.reading == "distance":
+        if isinstance(of, str):
+            return lambda r: r.length(of)
+        return lambda r: np.linalg.norm(r.position(of[0]) - r.position(of[1]), axis=1)
+    if event.reading == "speed":
+        return lambda r: np.linalg.norm(r.velocity(of), axis=1)
+    if event.reading == "energy":
+        return lambda r: np.asarray(getattr(r, f"{of}_energy"))
+    if event.reading == "function":
+        return lambda r: _call(event, r)
+    if isinstance(of, dict):
+        return lambda r: np.asarray(
+            np.sum([x * r.quantity(key).values for key, x in of.items()], axis=0)
+        )
+    point = _coordinate(of, states)
+    if point is not None:
+        return _component(*point, states)
+    plain: dict[str, Reader] = {
+        "travel": lambda r: r.travel(of),
+        "force": lambda r: r.torque(of) if of in r.model.readings.torsions else r.force(of),
+        "drive": lambda r: r.drive_force(of),
+    }
+    return plain.get(event.reading, lambda r: r.quantity(of).values)
+
+
+def _call(event: Event, states: Result) -> Floats:
+    """What a user's function returns, or a sentence about it."""
+    when = f"at t = {states.times[0]:.6g} s"
+    try:
+        values = np.asarray(event.of(states), dtype=float)
+    except Exception as error:
+        raise MechanismError(
+            f"event '{event.name}': its function fails {when}: {type(error).__name__}: {error}"
+        ) from error
+    if values.shape != states.times.shape:
+        raise MechanismError(
+            f"event '{event.name}': its function returns the shape {values.shape} for {len(states.times)} states "
+            f"{when}; return one number for each, like r.position('A')[:, 0]"
+        )
+    return values
+
+
+def _coordinate(of: str, states: Result) -> tuple[str, str, int] | None:
+    """Point, level and axis of "B0.vx": quantities look up names at each call."""
+    name, _, word = of.rpartition(".")
+    letters = {letter: level for level, (letter, _) in LEVELS.items()}
+    axis = "xyz"[: states.model.dimension].find(word[-1:])
+    if name not in states.model.points or word[:-1] not in letters or axis < 0 or not word:
+        return None
+    return name, letters[word[:-1]], axis
+
+
+def _component(name: str, level: str, axis: int, states: Result) -> Reader:
+    """A component of a point's position, velocity or acceleration: one row of those that results read."""
+    rows, origin = states.model.rows_of(name), states.model.origin(name)[axis]
+    inside = slice(int(rows.start[axis]), int(rows.start[axis + 1]))
+    columns, factors = rows.col[inside], rows.val[inside]
+    if level == "position":
+        return lambda r: np.asarray(r.coordinates[:, columns] @ factors + origin)
+    if level == "velocity":
+        return lambda r: np.asarray(r.rates[:, columns] @ factors)
+    return lambda r: np.asarray(r.accelerations[:, columns] @ factors)
+
+
+def usual_size(unit: str, states: Result) -> Floats | float:
+    """How large quantities of a unit are in this motion, (n,) or a number: zero to rounding is judged by it."""
+    length = states.model.units.length
+    plain = {"m": length, "rad": 1.0}
+    if unit in plain or unit not in _SIZES:
+        return plain.get(unit, 0.0)
+    kind, arms = _SIZES[unit]
+    if kind == "rate":
+        rates = np.abs(states.rates).max(axis=1, initial=0.0)
+        return np.asarray(rates ** (2 if unit.endswith("s^2") else 1) * length**arms)
+    energy = np.maximum(states.kinetic_energy, np.abs(states.potential_energy))
+    return np.asarray(energy * length**arms)
+
+
+# units by what they are made of: rates of the coordinates or an energy, and powers of the length
+_SIZES = {
+    "m/s": ("rate", 1),
+    "rad/s": ("rate", 0),
+    "m/s^2": ("rate", 1),
+    "rad/s^2": ("rate", 0),
+    "J": ("energy", 0),
+    "N m": ("energy", 0),
+    "N": ("energy", -1),
+}

@@ -1,0 +1,250 @@
+"""Derivatives of a motion by parameters: the kernels of the series, run on dual numbers.
+
+The motion is known: it is read from the polynomials of the run, so that its derivatives follow the branch that the
+run took, whatever was needed to stay on it. A step here has a start of its own, where the values are those of the
+motion and the derivatives go on from the step before. Both are taken back onto the constraints, and the energy and
+its derivative onto theirs, by the formulas of series.py and solve.py. The coefficients are those of
+coefficients.py; their largest part, value or derivative, sets the length of the step.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats
+from ..thresholds import CLEAR_LANDING
+from .compiler import entry, kernel
+from .double_double import rounded
+from .dual import inverse_parts, larger_parts, with_value
+from .elements.drive import drive_constraints, eval_drives, next_break
+from .forms import eval_constraints, eval_energy, eval_forms, eval_jacobian
+from .polynomials import eval_piece, eval_polynomial, eval_polynomial_rate, eval_series
+from .recording import settle_angles, start_angles
+from .return_codes import DONE, FULL, NOT_FINITE, STUCK
+from .series_step import choose_step, least_order, make_series, raise_order, restore_energy
+from .solve import (
+    eval_pivots,
+    factorise,
+    factorise_exactly,
+    is_regular,
+    learn_pivots,
+    project_velocity,
+    solve_gaps,
+)
+from .step_control import MOVES, SWIFT
+
+# Newton's steps back onto the constraints: the first takes values and derivatives there, for these are linear; the
+# second what the first left of the values
+CORRECTIONS = 2
+# refinements of these solves: what eps leaves open of a derivative would add up
+REFINEMENTS = 2
+# where a step would end near a singular configuration: so many times further, each by this factor, with what the
+# last terms may grow by; then nearer
+FURTHER, FACTOR, GROWTH = 3, 1.08, 1e3
+NEARER, SHRINK = 6, 0.8
+# of the run's own step there: derivatives that allow less are noise, and steps would become ever smaller
+CRAWLING = 1e-2
+# places in the balance: the time, what rounding took from it, the largest kinetic energy and velocity so far
+TIME, LOW_TIME, SCALE, FASTEST = range(4)
+BALANCE = 4
+
+
+class DerivativeRules(NamedTuple):
+    """What all steps follow: end [s], tolerance, whether energy is conserved, log of the cost of each order."""
+
+    t_end: float
+    tolerance: float
+    holds: bool
+    log_cost: Floats
+
+
+class DerivativeState(NamedTuple):
+    """What goes on from step to step: position and velocity, the energy at the start (duals), the balance.
+
+    ones: a dual with 1 for all its parts.
+    """
+
+    state: np.ndarray
+    energy: np.ndarray
+    ones: np.ndarray
+    balance: Floats
+
+
+@kernel
+def find_step(starts, n, t):
+    """The step of the motion that holds at t, from the n-th on; at an end the later one."""
+    while n < len(starts) - 2 and t >= starts[n + 1]:
+        n += 1
+    return n
+
+
+@kernel
+def meet_motion(form, ws, loads, motion, n, t, point):
+    """ws.q, ws.v: values as the motion has them at t, derivatives as they are, both back onto the constraints.
+
+    ws.L, ws.J: factor and Jacobian there; ws.phi: what is left of the constraints, and of their derivatives.
+    Returns the smallest pivot against what is usual.
+    """
+    s = t - motion.starts[n]
+    eval_piece(motion.coefficients[n], motion.orders[n], s, point[0], point[1])
+    for i in range(len(ws.q)):
+        ws.q[i] = with_value(ws.q[i], point[0, i])
+        ws.v[i] = with_value(ws.v[i], point[1, i])
+    eval_drives(loads, t)
+    eval_forms(form, ws.q, ws.e)
+    for _ in range(CORRECTIONS):
+        eval_jacobian(form, ws.e, ws.J)
+        factorise(form, ws.J, ws.L)
+        left = eval_constraints(form, ws.e, ws.phi)
+        drive_constraints(form, loads, left, ws.phi)
+        solve_gaps(form, ws, REFINEMENTS)
+        for i in range(len(ws.q)):
+            ws.q[i] += ws.x[form.pos_q[i]]
+        eval_forms(form, ws.q, ws.e)
+    _, ratio = eval_pivots(form, ws.L, ws.reference_pivots)
+    project_velocity(form, ws, loads, REFINEMENTS, ws.v)
+    left = eval_constraints(form, ws.e, ws.phi)
+    drive_constraints(form, loads, left, ws.phi)
+    if loads is not None:
+        last = motion.angle_and_work_series.shape[2] - 1
+        for i in range(len(loads.theta)):
+            loads.theta[i] = eval_series(motion.angle_and_work_series[n, i], last, s)
+        settle_angles(loads, ws.q)
+    return rounded(ratio)
+
+
+@kernel
+def conserve_energy(form, ws, rules, kept):
+    """Energy and its derivative as they were at the start, where nothing but constant forces act."""
+    kinetic, potential = eval_energy(form, ws.q, ws.v)
+    balance = kept.balance
+    balance[SCALE] = max(balance[SCALE], rounded(kinetic))
+    if rules.holds and rounded(kinetic) > MOVES * balance[SCALE]:
+        restore_energy(ws.v, kinetic, kept.energy[0] - kinetic - potential)
+
+
+@kernel
+def weigh_derivatives(ws, kept):
+    """ws.weights: an error of a derivative counts by the largest one now, at least the mechanism's length."""
+    sizes = kept.ones[0]
+    for i in range(len(ws.q)):
+        sizes = larger_parts(sizes, ws.q[i])
+    ws.weights[0] = with_value(inverse_parts(sizes), 1.0)
+
+
+@kernel
+def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
+    """End a step clear of singular configurations; returns its length and the motion's step."""
+    best, chosen, length = 0.0, h, h
+    longest = min(h * np.exp(np.log(GROWTH) / order), stop - t)
+    for attempt in range(FURTHER + NEARER + 2):
+        # where none is clear: the one that is nearest to it, long ones first
+        if attempt == FURTHER + NEARER + 1:
+            length = chosen
+        eval_polynomial(qc, order, length, ws.q, ws.v)
+        at = find_step(motion.starts, n, t + length)
+        ratio = meet_motion(form, ws, loads, motion, at, t + length, point)
+        if ratio >= CLEAR_LANDING or attempt == FURTHER + NEARER + 1:
+            break
+        if ratio * length > best:
+            best, chosen = ratio * length, length
+        if attempt < FURTHER and length * FACTOR < longest:
+            length *= FACTOR
+        else:
+            length = SHRINK * min(length, h)
+    return length, at
+
+
+@entry
+def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
+    """Steps from kept.balance[TIME] on, until the end or until the buffers are full; returns why, and how many.
+
+    motion: polynomials of the run (doubles); point: memory for a state. Outputs: kept; pieces: polynomials of
+    duals; left: what is left of the constraints and their derivatives where each step begins.
+    """
+    state, balance = kept.state, kept.balance
+    nq = state.shape[1]
+    for i in range(nq):
+        ws.q[i] = state[0, i]
+        ws.v[i] = state[1, i]
+    t = balance[TIME]
+    n = find_step(motion.starts, 0, t)
+    meet_motion(form, ws, loads, motion, n, t, point)
+    pieces.starts[0] = t
+    for k in range(pieces.coefficients.shape[0]):
+        learn_pivots(form, ws.L, ws.reference_pivots)
+        conserve_energy(form, ws, rules, kept)
+        weigh_derivatives(ws, kept)
+        qc = pieces.coefficients[k]
+        fastest = balance[FASTEST]
+        for i in range(nq):
+            qc[0, i] = ws.q[i]
+            qc[1, i] = ws.v[i]
+            fastest = max(fastest, abs(rounded(ws.v[i])))
+        balance[FASTEST] = fastest
+        for c in range(len(ws.phi)):
+            left[k, c] = ws.phi[c]
+        log_tolerance = np.log(rules.tolerance)
+        log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
+        # without eps nothing is left open
+        refinements = REFINEMENTS
+        if is_regular(form, ws.L):
+            factorise_exactly(form, ws.J, ws.L)
+            refinements = 0
+        known, order, log_step = make_series(
+            form, ws, loads, t, log_tolerance, log_speed, rules.log_cost, refinements, 0, qc
+        )
+        if known < 3:
+            return NOT_FINITE, k
+        if order > known:
+            order, log_step = choose_step(ws, least_order(loads), known, rules.log_cost)
+        order = raise_order(ws, order, known, log_step, log_tolerance)
+        stop = min(rules.t_end, rounded(next_break(loads, t)))
+        h = min(np.exp(min(log_step, 600.0)), stop - t)
+        pieces.orders[k] = order
+        if t + h >= rules.t_end:
+            pieces.starts[k + 1] = rules.t_end
+            balance[TIME] = rules.t_end
+            return DONE, k + 1
+        if h < CRAWLING * (motion.starts[n + 1] - motion.starts[n]) and h < stop - t:
+            return STUCK, k
+        h, n = find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point)
+        t = stop if h >= stop - t else t + h
+        pieces.starts[k + 1] = t
+        balance[TIME] = t
+        for i in range(nq):
+            state[0, i] = ws.q[i]
+            state[1, i] = ws.v[i]
+    return FULL, pieces.coefficients.shape[0]
+
+
+@entry
+def sample_derivatives(pieces, times, q, v, a):
+    """Position, velocity and acceleration (duals) at increasing times, from the polynomials of steps."""
+    n = 0
+    for k in range(len(times)):
+        n = find_step(pieces.starts, n, times[k])
+        s = times[k] - pieces.starts[n]
+        eval_polynomial(pieces.coefficients[n], pieces.orders[n], s, q[k], v[k])
+        eval_polynomial_rate(pieces.coefficients[n], pieces.orders[n], s, a[k])
+
+
+@entry
+def settle_outputs(loads, out):
+    """Angles of torsions at outputs: of the turns that their values count."""
+    for k in range(len(out.times)):
+        start_angles(loads, out.angles[k])
+        settle_angles(loads, out.q[k])
+        for i in range(len(loads.theta)):
+            out.angles[k, i] = loads.theta[i]
+
+
+@entry
+def eval_variations(form, ws, loads, times, q, phi, J):
+    """Constraints and entries of the Jacobian (duals) at some states: how parameters change them."""
+    for k in range(len(times)):
+        eval_drives(loads, times[k])
+        eval_forms(form, q[k], ws.e)
+        left = eval_constraints(form, ws.e, phi[k])
+        drive_constraints(form, loads, left, phi[k])
+        eval_jacobian(form, ws.e, J[k])

@@ -1,0 +1,250 @@
+"""What a run looks for: a quantity reaches a value, or has an extreme. `when` makes it, model files hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..names import describe_known
+from .elements import GROUND, MechanismError, as_number, as_word
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+# what may be read, and the kind of unit of its value
+READINGS = {
+    "angle": "ANGLE",
+    "travel": "LENGTH",
+    "distance": "LENGTH",
+    "coordinate": "LENGTH",
+    "speed": "VELOCITY",
+    "force": "FORCE",
+    "drive": "",
+    "energy": "",
+    "quantity": "",
+    "function": "",
+}
+ENERGIES = ("kinetic", "potential", "total")
+ANY, MAXIMUM, MINIMUM = "any", "maximum", "minimum"
+EXTREMES = {True: ANY, ANY: ANY, MAXIMUM: MAXIMUM, MINIMUM: MINIMUM}
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """What a run looks for.
+
+    name: how it is reported; reading: one of READINGS, of: the names or the function that it reads; equals: the
+    value (SI), None for extremes; direction: 1 rising, -1 falling, 0 both; extreme: which ones; terminal: whether
+    the run ends there; count: how many occurrences are of interest, None for all.
+    """
+
+    name: str
+    reading: str
+    of: Any
+    equals: float | None
+    direction: int
+    extreme: str
+    terminal: bool
+    count: int | None
+
+    def __repr__(self) -> str:
+        return f"<Event '{self.name}'{', terminal' if self.terminal else ''}>"
+
+    def data(self) -> dict[str, Any]:
+        """What its entry of a file holds, numbers in SI."""
+        if self.reading == "function":
+            raise MechanismError(
+                f"event '{self.name}' is a Python function; a file cannot hold it: give it to simulate instead"
+            )
+        of = self.of if isinstance(self.of, str | dict) else [*self.of]
+        entry: dict[str, Any] = {self.reading: of}
+        if self.equals is not None:
+            entry["equals"] = self.equals
+        else:
+            entry["extreme"] = self.extreme
+        if self.direction:
+            entry["rising" if self.direction > 0 else "falling"] = True
+        if self.terminal:
+            entry["terminal"] = True
+        if self.count is not None:
+            entry["count"] = self.count
+        return entry
+
+    def problems(self, m: Mechanism) -> Iterator[str]:
+        """Names that nothing has; of quantities and functions only a run can tell."""
+        points = [
+            *(j.name for j in m.joints),
+            *(p.name for p in m.markers),
+            *(b.name for b in m.bodies),
+        ]
+        arms = [*(s.name for s in m.springs), *(j.name for j in m.joints)]
+        known: dict[str, list[str]] = {
+            "angle": [*(j.name for j in m.joints), *(b.name for b in m.bodies), GROUND],
+            "travel": [j.name for j in m.joints],
+            "distance": arms if isinstance(self.of, str) else points,
+            "speed": points,
+            "force": [*(s.name for s in m.springs), *(t.name for t in m.torsions)],
+            "drive": [d.name for d in m.drives],
+        }
+        names = self.of if isinstance(self.of, tuple) else [self.of]
+        for name in names if self.reading in known else []:
+            if name not in known[self.reading]:
+                near = describe_known(name, known[self.reading])
+                yield f"event '{self.name}': nothing of which a {self.reading} is read is called '{name}'; {near}"
+
+
+def when(
+    quantity: str | Mapping[str, float] | Callable[..., Any] | None = None,
+    *,
+    equals: float | str | None = None,
+    rising: bool = False,
+    falling: bool = False,
+    extreme: bool | str = False,
+    terminal: bool = False,
+    count: int | None = None,
+    name: str = "",
+    **reading: Any,
+) -> Event:
+    """An event for `simulate(..., events=[...])`: a quantity reaches a value, or has an extreme.
+
+    Parameters
+    ----------
+    quantity
+        Any name that `result.quantity` knows; a sum {"B0.x": 1.0, "C.x": -1.0} of such quantities with factors; or
+        a function of your own, which gets a result with n states and returns n numbers, like
+        `lambda r: r.position("B0")[:, 0] * r.velocity("C")[:, 1]`. It has to be smooth.
+    **reading
+        Instead of `quantity` one of: angle="B0" of a joint of two bodies or of a planar body, or
+        angle=("B", "crank", "rocker") between two bodies of a joint; travel="slider"; distance=("A", "C") between
+        two points, or the name of a spring or distance joint; coordinate="B0.x" (also "B0.vx"); speed="B0";
+        force="spring"; drive="motor", its force or torque; energy="kinetic", "potential" or "total".
+    equals
+        The value that is reached, in SI, or with a unit like "30 deg".
+    rising, falling
+        Only where the quantity rises or falls through the value; both directions if both are left out.
+    extreme
+        True, "maximum" or "minimum" instead of a value.
+    terminal
+        Whether the run ends there.
+    count
+        A terminal event ends the run at this occurrence, the first if left out; others are recorded up to this
+        one, all of them if left out.
+    name
+        How it is reported; made of what is read if left out.
+    """
+    if quantity is not None:
+        reading["function" if callable(quantity) else "quantity"] = quantity
+    what = f"event '{name}'" if name else "event"
+    kind, of = _reading(reading, what)
+    extremes = _extreme(extreme, what)
+    if (equals is None) == (not extremes):
+        raise MechanismError(f"{what}: give either equals=, the value, or extreme=True")
+    if rising and falling:
+        raise MechanismError(f"{what}: give rising or falling; leave out both for both directions")
+    if extremes and (rising or falling):
+        raise MechanismError(
+            f"{what}: extremes have no direction; give extreme='maximum' or 'minimum'"
+        )
+    value = None if equals is None else _value(equals, kind, of, what)
+    title = _title(kind, of) + (f" {extremes} extreme" if extremes == ANY else f" {extremes}")
+    if value is not None:
+        title = f"{_title(kind, of)} = {value:g}"
+    return Event(
+        name=as_word(name, "name of an event") if name else title.replace("any extreme", "extreme"),
+        reading=kind,
+        of=of,
+        equals=value,
+        direction=int(bool(rising)) - int(bool(falling)),
+        extreme=extremes,
+        terminal=bool(terminal),
+        count=_count(count, bool(terminal), what),
+    )
+
+
+def _reading(given: dict[str, Any], what: str) -> tuple[str, Any]:
+    """What is read, and of what."""
+    for key in given:
+        if key not in READINGS:
+            known = describe_known(key, [k for k in READINGS if k != "function"])
+            raise MechanismError(f"{what}: there is no '{key}' to read; {known}")
+    if len(given) != 1:
+        words = ", ".join(k for k in READINGS if k != "function")
+        why = f"{' and '.join(given)} are given" if given else "nothing is read"
+        raise MechanismError(f"{what}: {why}; give one of {words}")
+    [(kind, of)] = given.items()
+    if kind == "energy" and of not in ENERGIES:
+        raise MechanismError(
+            f"{what}: '{of}' is not an energy; {describe_known(str(of), ENERGIES)}"
+        )
+    if kind == "function":
+        return kind, of
+    if kind == "quantity" and isinstance(of, Mapping):
+        parts = {
+            str(key): as_number(x, f"{what}, factor of '{key}'", "NUMBER") for key, x in of.items()
+        }
+        if not parts:
+            raise MechanismError(f"{what}: the sum is empty; give quantities with factors")
+        return kind, parts
+    several = {"angle": 3, "distance": 2}.get(kind, 0)
+    if isinstance(of, list | tuple) and several and len(of) == several:
+        return kind, tuple(str(word) for word in of)
+    if not isinstance(of, str):
+        raise MechanismError(
+            f"{what}: {kind} = {of!r}; give a name{f' or {several} names' * bool(several)}"
+        )
+    return kind, of
+
+
+def _title(kind: str, of: Any) -> str:
+    if kind == "function":
+        return str(getattr(of, "__name__", "function")).replace("<lambda>", "function")
+    if isinstance(of, dict):
+        return " + ".join(f"{factor:g} {key}" for key, factor in of.items())
+    names = of if isinstance(of, str) else ", ".join(of)
+    return names if kind in ("quantity", "coordinate") else f"{kind} {names}"
+
+
+def _value(given: float | str, kind: str, of: Any, what: str) -> float:
+    unit = READINGS[kind] or "NUMBER"
+    if kind == "coordinate" and of.rpartition(".")[2][:1] == "v":
+        unit = "VELOCITY"
+    value = as_number(given, f"{what}, equals", unit)
+    if not np.isfinite(value):
+        raise MechanismError(f"{what}: equals = {value:g}; give a finite number")
+    if kind in ("distance", "speed") and value < 0:
+        raise MechanismError(f"{what}: equals = {value:g}, but a {kind} is never negative")
+    return float(value)
+
+
+def _extreme(given: bool | str, what: str) -> str:
+    if given is False or given is None:
+        return ""
+    if given not in EXTREMES:
+        raise MechanismError(f"{what}: extreme = {given!r}; give True, '{MAXIMUM}' or '{MINIMUM}'")
+    return EXTREMES[given]
+
+
+def _count(given: int | None, terminal: bool, what: str) -> int | None:
+    if given is None:
+        return 1 if terminal else None
+    if isinstance(given, bool) or int(given) != given or given < 1:
+        raise MechanismError(f"{what}: count = {given!r}; give a whole number from 1 on")
+    return int(given)
+
+
+def check_events(events: Any) -> list[Event]:
+    """A list of events, or a sentence."""
+    given = [events] if isinstance(events, Event) else events
+    try:
+        found = list(given)
+    except TypeError:
+        found = [given]
+    for event in found:
+        if not isinstance(event, Event):
+            raise MechanismError(
+                f"events: {event!r} is not an event; make events by sarrus.when(angle='A', equals=1.2)"
+            )
+    return found

@@ -1,0 +1,117 @@
+"""A model and its derivatives by parameters: dual numbers for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels.applied_forces import Loads, make_loads
+from ..kernels.dual import RATES
+from ..kernels.layout import Form, make_dual
+from ..mechanism import Mechanism
+from ..mechanism.part_arrays import read_parts
+from ..model import Model
+from ..model.build import make_blueprint
+from ..tangent_numbers import split_tangents
+from ..tracing import UntracedError
+
+
+@dataclass(frozen=True)
+class DualModel:
+    """A model, and for each parameter the derivatives of all its numbers, as a model of these.
+
+    mechanism: the same with numbers of a `TangentTape` tape; numbers, slopes: all numbers of the model in a row.
+    """
+
+    mechanism: Mechanism
+    model: Model
+    rates: tuple[Model, ...]
+    numbers: Floats = field(repr=False)
+    slopes: Floats = field(repr=False)
+
+    def moved(self, mechanism: Mechanism, lane: int, h: float) -> Model:
+        """The model of a mechanism whose parameter is so much larger, to first order."""
+        structure = self.model.structure
+        values = np.ascontiguousarray(self.numbers + h * self.slopes[:, lane])
+        return structure.blueprint.make(mechanism, values, structure)
+
+    def make_form(self, scales: Floats) -> Form:
+        """The quadratic form in dual numbers; scales: of each parameter."""
+        # eps and rho change no solution
+        zero = np.zeros(self.model.equations)
+        found = [m.form._replace(eps=zero, rho=zero) for m in self.rates]
+        return make_dual(self.model.form, _stack(found, scales))
+
+    def make_loads(self, scales: Floats, order: int) -> Loads | None:
+        """Applied forces and drives in dual numbers, with memory for series up to an order."""
+        loads = make_loads(self.model.loads, order)
+        if loads is None:
+            return None
+        return make_dual(loads, _stack([make_loads(m.loads, order) for m in self.rates], scales))
+
+    def find_scales(self, start: Floats) -> Floats:
+        """Of each parameter, so that no number of the model has a derivative larger than numbers of its kind.
+
+        start: derivatives of the start velocity (count, nq).
+        """
+        values = [*_floats(self.model.form), *_floats(self.model.loads)]
+        # numbers in a column are of one kind
+        largest = [_largest(x) for x in values]
+        out = []
+        for rates, w in zip(self.rates, start, strict=True):
+            found = [*_floats(rates.form), *_floats(rates.loads)]
+            sizes = [
+                float((np.abs(x) / y).max(initial=0.0)) for x, y in zip(found, largest, strict=True)
+            ]
+            most = max([*sizes, float(np.abs(w).max(initial=0.0))])
+            out.append(1.0 / most if most > 0.0 else 1.0)
+        return np.array(out)
+
+    def moves_constraints(self) -> list[bool]:
+        """Whether a parameter changes the constraint equations: a geometric one, or one of a drive."""
+        names = ("D_val", "e0", "sq_c", "bl_c", "phi0")
+        return [
+            any(getattr(m.form, name).any() for name in names)
+            or any(x.any() for x in _floats(m.loads.drives))
+            for m in self.rates
+        ]
+
+
+def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel:
+    """Derivatives of a model; mechanism: that of the model with numbers of a tape of so many parameters."""
+    blueprint, numbers = make_blueprint(mechanism, read_parts(mechanism))
+    if blueprint.digest != model.structure.blueprint.digest:
+        raise UntracedError("numbers with derivatives decide otherwise than floats do")
+    values, rates = split_tangents(numbers, count)
+    made = (
+        blueprint.make(model.mechanism, np.ascontiguousarray(rates[:, p]), model.structure)
+        for p in range(count)
+    )
+    return DualModel(mechanism, model, tuple(made), values, rates)
+
+
+def _largest(x: Floats) -> Floats:
+    """The largest number of an array, or of each of its columns; 1 where all are zero."""
+    most = np.abs(x).max(axis=0, initial=0.0)
+    return np.where(most > 0.0, most, 1.0)
+
+
+def _floats(arrays: Any) -> Iterator[Floats]:
+    for x in arrays:
+        if isinstance(x, tuple):
+            yield from _floats(x)
+        elif x.dtype == np.float64:
+            yield x
+
+
+def _stack(found: list[Any], scales: Floats) -> Iterator[Floats]:
+    """Derivatives of each array by all parameters, (..., RATES)."""
+    for arrays in zip(*map(_floats, found), strict=True):
+        out = np.zeros((*arrays[0].shape, RATES))
+        for p, (x, scale) in enumerate(zip(arrays, scales, strict=True)):
+            out[..., p] = scale * x
+        yield out

@@ -1,0 +1,282 @@
+"""The derivatives of a run by several parameters: groups of them, validity, neighbouring mechanisms."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels.compiler import COMPILES
+from ..kernels.dual import RATES
+from ..mechanism import MechanismError
+from ..model import make_model
+from ..result import Result
+from ..simulate import simulate
+from ..thresholds import CONFIRMED
+from .dual_model import DualModel, make_dual_model
+from .run_parameters import DrawnParameters, RecipeParameters
+from .start import find_start_rates
+from .tangent import RunTangent
+from .validity import (
+    Validity,
+    check_crossings,
+)
+from .variation import Rates, Variation, VariationError
+
+if TYPE_CHECKING:
+    from ..methods.outcome import Motion
+
+# of a parameter, over what changes the model by its own size: how far neighbouring mechanisms are
+NEIGHBOUR = 1e-4
+# the tolerance at which a run has more digits near singular configurations
+PRECISE = 1e-12
+SERIES = "series"
+
+
+def polynomials(result: Result) -> Motion:
+    """Those of a run that kept them."""
+    found = result.outcome.motion
+    assert found is not None
+    return found
+
+
+class RunDerivatives:
+    """Derivatives of a run by the parameters of a drawing or a recipe."""
+
+    def __init__(self, result: Result, source: DrawnParameters | RecipeParameters) -> None:
+        if not COMPILES:
+            raise NotImplementedError(
+                "sensitivities need compiled kernels; unset SARRUS_PLAIN_KERNELS"
+            )
+        if result.settings.tolerance is None:
+            raise ValueError(
+                f"'{result.name}' was simulated by '{result.method}', whose motion is not exact enough for "
+                "derivatives; simulate it by a method with a tolerance, such as 'auto'"
+            )
+        self.result, self.source = result, source
+
+    @cached_property
+    def dense(self) -> Result:
+        """The run with its polynomials, by series; made again if it did not keep them, or has others."""
+        if self.result.outcome.motion is not None and self.result.method == SERIES:
+            return self.result
+        return self._again(self.result.tolerance)
+
+    @cached_property
+    def precise(self) -> Result:
+        """The run with more digits near singular configurations, for parameters that move the constraints.
+
+        There an error of the motion divided by a small pivot is one of their derivatives.
+        """
+        tolerance = self.result.tolerance
+        if not self._is_singular or (tolerance is not None and tolerance <= PRECISE):
+            return self.dense
+        found = self._again(PRECISE)
+        return found if found.success and self.result.success else self.dense
+
+    @property
+    def _is_singular(self) -> bool:
+        result = self.result
+        return result.outcome.watch is not None and bool(result.crossings or result.near_singular)
+
+    def _again(self, tolerance: float | None) -> Result:
+        result = self.result
+        return simulate(
+            result.mechanism, result.duration, outputs=result.settings.outputs, dense=True,
+            tolerance=tolerance, method=SERIES, max_steps=result.settings.max_steps,
+        )  # fmt: skip
+
+    @property
+    def motion(self) -> Motion:
+        """The polynomials of the run."""
+        return polynomials(self.dense)
+
+    @property
+    def tolerance(self) -> float:
+        """That of the run."""
+        return self.result.tolerance or 1e-10
+
+    @property
+    def start_velocity(self) -> Floats:
+        """At t = 0, in model units."""
+        return np.asarray(self.result.start.v[0])
+
+    @cached_property
+    def end(self) -> float:
+        """How far the run is good [s]."""
+        watch = self.dense.outcome.watch
+        return self.motion.end if watch is None else min(self.motion.end, watch.until)
+
+    @cached_property
+    def crossings(self) -> list[Any]:
+        """Those of the run, in the order of time."""
+        return [] if self.result.outcome.watch is None else list(self.result.crossings)
+
+    def take(self) -> list[RunTangent]:
+        """Derivatives by all parameters, in groups of as many as a dual number holds."""
+        found: list[RunTangent] = []
+        count = len(self.source.parameters)
+        for first in range(0, count, RATES):
+            found += self._take(list(range(first, min(first + RATES, count))))
+        return found
+
+    def _take(self, lanes: list[int]) -> list[RunTangent]:
+        parameters = [self.source.parameters[p] for p in lanes]
+        dual = self._dual(lanes)
+        validities = check_crossings(
+            dual, self.result.times, self.result.coordinates,
+            np.array([c.time for c in self.crossings]),
+            np.array([c.coordinates for c in self.crossings]),
+        )  # fmt: skip
+        for lane, moves in enumerate(dual.moves_constraints()):
+            validities[lane] = self._check_structure(
+                lanes[lane], dual, lane, moves, validities[lane]
+            )
+        ends = [self._end_before(v.until) for v in validities]
+        if len(set(ends)) > 1:
+            # a pole of one of them would shorten the steps of all
+            return [tangent for p in lanes for tangent in self._take([p])]
+        names = [p.name for p in parameters]
+        group = ParameterGroup(dual, names, self, ends[0])
+        out = []
+        for lane, (parameter, validity) in enumerate(zip(parameters, validities, strict=True)):
+            if group.failure and group.reached < ends[0]:
+                validity = Validity(group.reached, group.failure, validity.defect)
+            tangent = RunTangent(self, parameter, validity, lane, group)
+            if dual.moves_constraints()[lane] and len(self.crossings) and group.reached > 0.0:
+                tangent.validity = self._confirm(lanes[lane], tangent, group.scale(lane))
+            out.append(tangent)
+        return out
+
+    def _dual(self, lanes: list[int]) -> DualModel:
+        traced, count = self.source.trace(lanes)
+        return make_dual_model(traced, self.result.model, count)
+
+    def _end_before(self, until: float) -> float:
+        """How far steps go: to the last output before a derivative ends."""
+        if until > self.end:
+            return self.end
+        before = self.result.times[self.result.times < until * (1.0 - 1e-9)]
+        return float(before[-1]) if len(before) else 0.0
+
+    def _check_structure(
+        self, p: int, dual: DualModel, lane: int, moves: bool, known: Validity
+    ) -> Validity:
+        """Reject directions that no mechanism has; undefined where the model has another structure.
+
+        moves: whether the parameter moves the constraints. Then, and where it moves places of a drawing, a step is
+        taken that is far larger than what would pass for rounding of these; others, such as the mass of a light
+        body, may have room for a small one only.
+        """
+        scale = NEIGHBOUR * float(dual.find_scales(np.zeros((len(dual.rates), 1)))[lane])
+        name = self.source.parameters[p].name
+        drawn = moves or self.source.parameters[p].is_place
+        failure: MechanismError | None = None
+        for step in (scale,) if drawn else (scale, 1e-3 * scale, 1e-6 * scale):
+            found = []
+            for sign in (1.0, -1.0):
+                try:
+                    found.append(make_model(self.source.neighbour(p, sign * step)))
+                except MechanismError as error:
+                    failure = error
+            if len(found) < 1 + drawn:
+                continue
+            digest = dual.model.structure.blueprint.digest
+            if any(model.structure.blueprint.digest != digest for model in found):
+                why = (
+                    "the model has another structure where it changes (places in a line, axes that are parallel "
+                    "or perpendicular, or inertias that vanish, are so here only), which is not supported"
+                )
+                return Validity(0.0, why, known.defect)
+            return known
+        raise MechanismError(f"wrt {name}: no mechanism lies in this direction; {failure}")
+
+    def _confirm(self, p: int, tangent: RunTangent, scale: float) -> Validity:
+        """Run neighbouring mechanisms on both sides: the derivative must predict them after crossings."""
+        result, validity = self.result, tangent.validity
+        end = tangent._group.reached
+        moments = [c.time for c in self.crossings if c.time < end]
+        if moments and not validity:
+            # before a pole differences are not derivatives
+            end = 0.5 * (moments[-1] + validity.until)
+        times = result.times[result.times <= end]
+        if not moments or len(times) < 2:
+            return validity
+        names = [joint.name for joint in result.mechanism.joints] or result.points
+        predicted = np.stack([tangent.of(name).values[: len(times)] for name in names], axis=1)
+        missed = 0.0
+        for step in (NEIGHBOUR * scale, 0.1 * NEIGHBOUR * scale):
+            runs = [self._neighbour_run(p, sign * step, times, names) for sign in (1.0, -1.0)]
+            if any(isinstance(run, str) for run in runs):
+                why = next(run for run in runs if isinstance(run, str))
+                return Validity(
+                    moments[0], f"a neighbouring mechanism does not run: {why}", validity.defect
+                )
+            found = (runs[0] - runs[1]) / (2.0 * step)
+            size = np.maximum.accumulate(np.abs(predicted).max(axis=(1, 2)))
+            off = np.abs(found - predicted).max(axis=(1, 2))
+            bad = np.flatnonzero(off > CONFIRMED * (size + 1e-6 * result.mechanism.size / step))
+            if not len(bad):
+                return validity
+            missed = float(times[bad[0]])
+        before = [t for t in moments if t <= missed]
+        until = before[-1] if before else 0.0
+        why = (
+            "neighbouring mechanisms leave the predicted motion there: the crossing exists for special "
+            "dimensions only"
+        )
+        return Validity(until, why, validity.defect)
+
+    def _neighbour_run(self, p: int, step: float, times: Floats, names: list[str]) -> Any:
+        """Places of joints of a neighbouring mechanism at some times, or why there are none."""
+        try:
+            mechanism = self.source.neighbour(p, step)
+            run = simulate(mechanism, float(times[-1]), outputs=times, tolerance=self.tolerance)
+        except MechanismError as error:
+            return str(error)
+        if len(run.times) < len(times):
+            return run.message
+        return np.stack([run.position(name) for name in names], axis=1)
+
+
+class ParameterGroup:
+    """Parameters whose derivatives are taken together, in the SIMD lanes of dual numbers."""
+
+    def __init__(
+        self, dual: DualModel, names: list[str], run: RunDerivatives, until: float
+    ) -> None:
+        self.dual, self._run = dual, run
+        velocity = run.start_velocity
+        self.failure = ""
+        # what does not exist at all has no start either
+        self._start = np.zeros((len(names), len(velocity)))
+        if until > 0.0:
+            self._start = find_start_rates(dual, names, velocity)
+        # near a singular configuration an error of the motion, divided by a small pivot, is one of the
+        # derivatives: where these crawl, they need a more exact motion, and those by parameters that move the
+        # constraints always do
+        sources = [run.precise] if any(dual.moves_constraints()) else [run.dense, run.precise]
+        for source in sources:
+            self.variation = Variation(dual, self._start, polynomials(source), until)
+            try:
+                self.variation.run(velocity, run.tolerance)
+                self.failure = ""
+                break
+            except VariationError as error:
+                self.failure = str(error.args[1])
+
+    def scale(self, lane: int) -> float:
+        """Of a parameter: a change that changes the model by its own size."""
+        return float(self.dual.find_scales(self._start)[lane])
+
+    @property
+    def reached(self) -> float:
+        """How far the derivatives go [s]."""
+        return self.variation.reached
+
+    @cached_property
+    def rates(self) -> list[Rates]:
+        """At the outputs, by each parameter."""
+        return self.variation.rates(self._run.result.record)

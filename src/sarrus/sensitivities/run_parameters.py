@@ -1,0 +1,216 @@
+"""What a run is differentiated by: numbers of the mechanism as drawn, places, directions, or a user's recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.files import from_data, to_data
+from ..mechanism.files.model_writer import build_plainly
+from ..mechanism.files.paths import get_value, join_path, set_value, split_path, unit_at
+from ..tangent_numbers import TangentTape
+from ..tracing import UntracedError
+
+# a path, or a direction: a rate for each path
+Wrt = str | Mapping[str, float | Sequence[float]]
+# keys whose numbers are world coordinates of places
+PLACES = ("at", "rod", "center", "start", "end")
+# of the mechanism's size: places that are the same
+SAME_PLACE = 1e-9
+
+
+@dataclass(frozen=True)
+class RunParameter:
+    """One parameter: its name, its unit (empty for a direction), and what stays fixed, in a sentence.
+
+    rates: of the numbers of a drawing, by their paths.
+    """
+
+    name: str
+    unit: str
+    convention: str
+    rates: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it moves places of a drawing."""
+        return any(set(split_path(path)[2:]).intersection(PLACES) for path in self.rates)
+
+
+class DrawnParameters:
+    """Parameters that are numbers of a mechanism as drawn."""
+
+    def __init__(self, mechanism: Mechanism, wanted: Sequence[Wrt]) -> None:
+        if mechanism.user_forces:
+            raise MechanismError(
+                "forces given as Python functions have no derivatives; remove "
+                f"{', '.join(repr(f.name) for f in mechanism.user_forces)} for sensitivities"
+            )
+        self._name = mechanism.name
+        # a start at rest is written without its velocities
+        self.data = {"velocities": {}, "angular_velocities": {}} | to_data(mechanism)
+        self._size = mechanism.size
+        self.parameters = [self._read(wrt) for wrt in wanted]
+
+    def trace(self, lanes: Sequence[int]) -> tuple[Mechanism, int]:
+        """The mechanism with derivatives by some of the parameters."""
+        tape, data = TangentTape(len(lanes)), self.data
+        rates: dict[str, Floats] = {}
+        for lane, p in enumerate(lanes):
+            for path, rate in self.parameters[p].rates.items():
+                rows = rates.setdefault(path, np.zeros((len(lanes), *rate.shape)))
+                rows[lane] += rate
+        for path, rows in rates.items():
+            value = np.asarray(get_value(self.data, path), dtype=float)
+            numbers = [
+                tape.make(x, r)
+                for x, r in zip(value.ravel(), rows.reshape(len(lanes), -1).T, strict=True)
+            ]
+            data = set_value(data, path, numbers if value.ndim else numbers[0])
+        return build_plainly(data), len(lanes)
+
+    def neighbour(self, p: int, step: float) -> Mechanism:
+        """The mechanism with a parameter that is so much larger; raises MechanismError if there is none."""
+        data = self.data
+        for path, rate in self.parameters[p].rates.items():
+            value = np.asarray(get_value(self.data, path), dtype=float)
+            data = set_value(data, path, np.asarray(value + step * rate))
+        return from_data(data, self._name)
+
+    def _read(self, wrt: Wrt) -> RunParameter:
+        if isinstance(wrt, str):
+            value = self._numbers(wrt)
+            if value.ndim:
+                entries = ", ".join(f"'{wrt}.{i}'" for i in range(len(value)))
+                raise ValueError(
+                    f"wrt = '{wrt}' is {value.shape} numbers; give one of {entries}, or a direction: "
+                    f"{{'{wrt}': [...]}}"
+                )
+            unit = unit_at(self.data, split_path(wrt))
+            paths, places = self._spread(wrt, np.ones(()))
+            if places:
+                what = f"everything drawn at {self._shown(places)} moves, all other places stay"
+            else:
+                what = f"{wrt} changes alone"
+            return RunParameter(wrt, unit, _sentence(what), paths)
+        if not isinstance(wrt, Mapping) or not wrt:
+            raise ValueError(f"wrt = {wrt!r}; give a path, or a direction {{path: rate}}")
+        rates: dict[str, Floats] = {}
+        for path, rate in wrt.items():
+            value, given = self._numbers(path), np.asarray(rate, dtype=float)
+            if given.shape != value.shape or not np.isfinite(given).all():
+                raise ValueError(
+                    f"wrt['{path}'] = {rate!r}; give finite rates of the shape {value.shape} of its numbers"
+                )
+            for at, own in self._spread(path, given)[0].items():
+                rates[at] = rates.get(at, 0.0) + own
+        name = ", ".join(f"{path}: {np.asarray(rate).tolist()}" for path, rate in wrt.items())
+        what = "the numbers named change at the rates given, with everything drawn at a joint that is named"
+        return RunParameter(f"{{{name}}}", "", _sentence(what), rates)
+
+    def _numbers(self, path: str) -> Floats:
+        """The numbers at a path; UnknownNameError or MechanismError if there are none."""
+        found = get_value(self.data, path)
+        try:
+            array = np.asarray(found, dtype=float)
+        except (TypeError, ValueError):
+            array = np.asarray(None)
+        if isinstance(found, bool | str | None) or array.dtype.kind != "f":
+            raise ValueError(f"wrt = '{path}' is {found!r}, not a number; give the path of one")
+        return array
+
+    def _spread(self, path: str, rate: Floats) -> tuple[dict[str, Floats], list[float]]:
+        """Paths and rates of all that moves with a number, and the place if it is one of a joint."""
+        parts = split_path(path)
+        if parts[0] != "joints" or "at" not in parts:
+            return {path: rate}, []
+        here = parts.index("at") + 1
+        place = np.asarray(get_value(self.data, join_path(parts[:here])), dtype=float)
+        if place.ndim == 2 and len(parts) > here:
+            # one of several places of the joint
+            place, here = place[int(parts[here])], here + 1
+        if place.ndim != 1:
+            return {path: rate}, []
+        moved = np.zeros(len(place))
+        moved[int(parts[here]) if len(parts) > here else slice(None)] = rate
+        found = {at: moved for at in self._drawn_at(place)}
+        return found, place.tolist()
+
+    def _drawn_at(self, place: Floats) -> Iterator[str]:
+        """Paths of all places of the drawing that are the same."""
+        for path, value in _places(self.data):
+            if len(value) == len(place) and np.abs(value - place).max() <= SAME_PLACE * self._size:
+                yield join_path(path)
+
+    @staticmethod
+    def _shown(place: list[float]) -> str:
+        return "(" + ", ".join(f"{x:g}" for x in place) + ") m"
+
+
+class RecipeParameters:
+    """Parameters of a user's function that returns a mechanism."""
+
+    def __init__(self, build: Callable[..., Mechanism], values: Mapping[str, float]) -> None:
+        self._build = build
+        self._values = {name: float(x) for name, x in values.items()}
+        what = (
+            "the other arguments of the function stay, and all that it does not make depend on {}"
+        )
+        self.parameters = [
+            RunParameter(name, "", _sentence(what.format(name)), {}) for name in self._values
+        ]
+
+    def build(self, **changed: Any) -> Mechanism:
+        """The mechanism, with some arguments changed."""
+        made = self._build(**{**self._values, **changed})
+        if not isinstance(made, Mechanism):
+            raise MechanismError(f"the function returned {made!r}; it has to return a Mechanism")
+        return made
+
+    def trace(self, lanes: Sequence[int]) -> tuple[Mechanism, int]:
+        """The mechanism with derivatives by some of the parameters."""
+        tape, unit = TangentTape(len(lanes)), np.eye(len(lanes))
+        names = list(self._values)
+        given = {
+            names[p]: tape.make(self._values[names[p]], unit[lane]) for lane, p in enumerate(lanes)
+        }
+        try:
+            return self.build(**given), len(lanes)
+        except UntracedError as error:
+            raise MechanismError(
+                f"the function cannot be differentiated ({error}): use NumPy's functions (np.sin, np.sqrt, "
+                "np.hypot) instead of those of math, no float(), and construction by coordinates"
+            ) from error
+
+    def neighbour(self, p: int, step: float) -> Mechanism:
+        """The mechanism with a parameter that is so much larger."""
+        name = self.parameters[p].name
+        return self.build(**{name: self._values[name] + step})
+
+
+def _sentence(what: str) -> str:
+    return f"{what}; given velocities stay as given, and velocities that follow from them follow"
+
+
+def _places(data: dict[str, Any]) -> Iterator[tuple[list[str], Floats]]:
+    """Paths and coordinates of all places."""
+    for block, parts in data.items():
+        if not isinstance(parts, dict) or block in ("velocities", "angular_velocities"):
+            continue
+        for name, entry in parts.items():
+            for key, value in entry.items() if isinstance(entry, dict) else ():
+                if key in PLACES:
+                    yield from _vectors([block, name, key], value)
+
+
+def _vectors(path: list[str], value: Any) -> Iterator[tuple[list[str], Floats]]:
+    if isinstance(value, list) and value and all(isinstance(x, int | float) for x in value):
+        yield path, np.asarray(value, dtype=float)
+    elif isinstance(value, list):
+        for i, inside in enumerate(value):
+            yield from _vectors([*path, str(i)], inside)

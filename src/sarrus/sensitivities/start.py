@@ -1,0 +1,107 @@
+"""Derivatives of the start velocity by parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats
+from ..mechanism import Mechanism, MechanismError
+from ..model import Model
+from ..tangent_numbers import split_tangents
+from ..thresholds import TYPED_VELOCITY
+from .dual_model import DualModel
+
+
+def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Floats:
+    """Derivatives of the start velocity (count, nq), in model units; names: of the parameters.
+
+    The velocity v minimises v^T M v subject to A v = b, the constraints and the given velocities: with
+    multipliers y,
+
+        M v + A^T y = 0,   A v = b      =>      M w + A^T y' = -M' v - A'^T y,   A w = b' - A' v.
+
+    Raises MechanismError where the last has no solution: the constraints forbid this derivative.
+    """
+    count = len(names)
+    out = np.zeros((count, dual.model.coordinates))
+    M, (A, labels) = dual.model.dense_mass(), _rows(dual.model, dual.model)
+    if not len(labels) or not (velocity.any() or _is_given(dual)):
+        return out
+    y = np.linalg.lstsq(A.T, -M @ velocity, rcond=None)[0]
+    K = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
+    inverse = np.linalg.pinv(K, rcond=1e-12, hermitian=True)
+    scales = dual.find_scales(out)
+    for p, (rates, name) in enumerate(zip(dual.rates, names, strict=True)):
+        dA, _ = _rows(dual.model, rates)
+        side = _side_rates(dual, rates, p, count) - dA @ velocity
+        x = inverse @ np.append(-rates.dense_mass() @ velocity - dA.T @ y, side)
+        w = x[: len(velocity)]
+        missed = np.abs(A @ w - side)
+        size = np.abs(side).max(initial=0.0)
+        worst = int(np.argmax(missed))
+        # rounding of the velocity itself, where the parameter changes by its own size
+        noise = TYPED_VELOCITY * np.abs(velocity).max(initial=0.0) / scales[p]
+        if missed[worst] > np.sqrt(TYPED_VELOCITY) * size + noise:
+            raise MechanismError(
+                f"wrt {name}: {labels[worst]} cannot change so: the constraints miss it by "
+                f"{missed[worst] / size:.2g} of its rate. Give a direction along a possible motion, or let the "
+                "given velocities change with it"
+            )
+        out[p] = w
+    return out
+
+
+def _is_given(dual: DualModel) -> bool:
+    m = dual.mechanism
+    return bool(
+        m.velocities or m.angular_velocities or any(r.drive_rates.any() for r in dual.rates)
+    )
+
+
+def _rows(model: Model, rates: Model) -> tuple[Floats, list[str]]:
+    """Rows of constraints and given velocities, or their derivatives, and what each is in words."""
+    m = model.mechanism
+    J = model.start_jacobian() if rates is model else _jacobian_rates(model, rates)
+    parts, labels = [J], ["the motion that the joints allow"] * len(J)
+    for name, v in m.velocities:
+        parts.append(rates.rows_of(name).dense())
+        labels += [f"the velocity of '{name}'"] * len(v)
+    for name, _ in m.angular_velocities:
+        rows = rates.spun[name][0].dense()
+        parts.append(rows)
+        labels += [f"the angular velocity of '{name}'"] * len(rows)
+    return np.vstack(parts), labels
+
+
+def _jacobian_rates(model: Model, rates: Model) -> Floats:
+    """Derivative of J at the start: its entries are sums of products C_val e0."""
+    f, g = model.form, rates.form
+    out = np.zeros((model.equations, model.coordinates))
+    entry = np.repeat(np.arange(len(f.J_eq)), np.diff(f.C_start))
+    terms = g.C_val * f.e0[f.C_form] + f.C_val * g.e0[f.C_form]
+    out[f.J_eq, f.J_col] = np.bincount(entry, terms, len(f.J_eq))
+    return out
+
+
+def _side_rates(dual: DualModel, rates: Model, p: int, count: int) -> Floats:
+    """Derivatives of the right sides: of drives and of given velocities."""
+    parts = [rates.drive_rates]
+    traced: Mechanism = dual.mechanism
+    for _, v in traced.velocities:
+        parts.append(split_tangents(v, count)[1][:, p])
+    for name, given in traced.angular_velocities:
+        value, change = (_spin(x) for x in _both(given, count, p))
+        starts, moved = dual.model.spun[name][1], rates.spun[name][1]
+        parts.append((np.cross(change, starts) + np.cross(value, moved)).ravel())
+    return np.concatenate(parts)
+
+
+def _both(given: object, count: int, p: int) -> tuple[Floats, Floats]:
+    values, rates = split_tangents(given, count)
+    return values, rates[:, p]
+
+
+def _spin(x: Floats) -> Floats:
+    out = np.zeros(3)
+    out[3 - len(x) :] = x
+    return out

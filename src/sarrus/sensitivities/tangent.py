@@ -1,0 +1,283 @@
+"""What is read of the derivatives of a run by one parameter: any quantity, by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Floats
+from ..kernels.dual import RATES
+from ..kinematics.constraints import Constraints
+from ..model.structure import describe, with_numbers
+from ..quantities import GLOBAL, list_owners, read_quantity, split_quantity
+from ..result import Result
+from ..tangent_numbers import split_tangents
+from .run_parameters import RunParameter
+from .validity import (
+    ConstraintVariation,
+    Validity,
+    find_crossing_rates,
+)
+from .variation import Rates
+
+if TYPE_CHECKING:
+    from ..model.readings import DriveRows
+    from .run_derivatives import ParameterGroup, RunDerivatives
+
+CROSSING_TIMES = "crossing times"
+EXTREMES = ("largest", "smallest")
+# rows of the energies of a record
+ENERGIES = {"kinetic energy": [0], "potential energy": [1], "total energy": [0, 1]}
+# how far readings are changed along the derivative of the motion, over the mechanism's length: constraints are
+# then violated by its square, which forces magnify; rounding leaves 1e-10 of the differences
+READING = 3e-5
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Derivatives of a quantity by a parameter.
+
+    quantity, wrt: names; times [s]: of the outputs, the crossings or the extreme; values: the derivative at each,
+    in the quantity's unit over that of the parameter, not a number from where it does not exist; velocity,
+    acceleration: of a point, as `values` are of its position; time_rates: of an extreme, the derivative of its
+    time. validity: up to when it exists, and why no longer; convention: what stays fixed. energy_error: how far
+    the derivative of the energy drifts over the largest one of the kinetic energy, where nothing but gravity,
+    constant forces and springs acts: a measure of the errors; else not a number.
+    """
+
+    quantity: str
+    wrt: str
+    times: Floats
+    values: Floats
+    validity: Validity
+    convention: str
+    velocity: Floats | None = None
+    acceleration: Floats | None = None
+    time_rates: Floats | None = None
+    energy_error: float = np.nan
+
+    @property
+    def position(self) -> Floats:
+        """Derivatives of the position of a point [m over the parameter's unit], shape (n, dimension)."""
+        if self.velocity is None:
+            raise ValueError(f"'{self.quantity}' is not a point; read values")
+        return self.values
+
+    def __repr__(self) -> str:
+        return f"<Sensitivity of '{self.quantity}' wrt {self.wrt}: {self.validity}>"
+
+
+class RunTangent:
+    """Derivatives of a run by one parameter: everything that can be read of it."""
+
+    def __init__(
+        self,
+        run: RunDerivatives,
+        parameter: RunParameter,
+        validity: Validity,
+        lane: int,
+        group: ParameterGroup,
+    ) -> None:
+        self.parameter, self.validity = parameter, validity
+        self._run, self._lane, self._group = run, lane, group
+
+    @property
+    def _rates(self) -> Rates:
+        return self._group.rates[self._lane]
+
+    def of(self, quantity: str) -> Sensitivity:
+        """The derivative of a quantity."""
+        result = self._run.result
+        first, _, rest = quantity.partition(" ")
+        times, more = result.times, {}
+        if quantity in result.model.points:
+            values, more["velocity"], more["acceleration"] = self._of_point(quantity)
+        elif quantity == CROSSING_TIMES:
+            times, values = self._of_crossings()
+        elif first in EXTREMES and rest:
+            times, values, more["time_rates"] = self._of_extreme(rest, first == EXTREMES[0])
+        else:
+            values = self._of_state(quantity)
+        return Sensitivity(
+            quantity,
+            self.parameter.name,
+            times,
+            values,
+            self.validity,
+            self.parameter.convention,
+            energy_error=self._energy_error,
+            **more,
+        )
+
+    @cached_property
+    def _energy_error(self) -> float:
+        """Drift of the energy's derivative, over the largest one of the kinetic energy."""
+        if self._run.result.record.work.any():
+            return np.nan
+        kinetic, total = self._of_energy("kinetic energy"), self._of_energy("total energy")
+        known = np.isfinite(total)
+        if known.sum() < 2:
+            return np.nan
+        size = np.abs(kinetic[known]).max() + np.abs(total[known]).max()
+        return float(np.abs(total[known] - total[0]).max() / size) if size > 0.0 else 0.0
+
+    def _of_point(self, name: str) -> tuple[Floats, Floats, Floats]:
+        """Of position, velocity and acceleration of a point."""
+        model, rates = self._run.result.model, self._group.dual.rates[self._lane]
+        rows, moved = model.point_rows(name), rates.point_rows(name)
+        result = self._run.result
+        levels = (result.coordinates, result.rates, result.accelerations)
+        found = [
+            (rows @ x.T).T + (moved @ y.T).T
+            for x, y in zip((self._rates.q, self._rates.v, self._rates.a), levels, strict=True)
+        ]
+        return rates.origin(name) + found[0], found[1], found[2]
+
+    def _of_state(self, quantity: str) -> Floats:
+        """Of what follows from the state: energies and drive forces exactly, everything else as it is read."""
+        if quantity in ENERGIES:
+            return self._of_energy(quantity)
+        if quantity in GLOBAL:
+            raise ValueError(
+                f"'{quantity}' has no derivative here; energies that have: {', '.join(ENERGIES)}"
+            )
+        owner, word = split_quantity(quantity, set(list_owners(self._run.result)))
+        drive = self._run.result.model.readings.drives.get(owner)
+        if drive is not None and word == ("torque" if drive.turns else "force"):
+            return self._of_drive(drive)
+        return self._read(quantity)
+
+    def _of_drive(self, drive: DriveRows) -> Floats:
+        """Of the force or torque of a drive."""
+        u, du = self._run.result.model.units, self._group.dual.rates[self._lane].units
+        unit = du.mass * u.length**2 + 2.0 * u.mass * u.length * du.length
+        if not drive.turns:
+            unit = du.mass * u.length + u.mass * du.length
+        forces = self._run.result.record.drive_forces[:, drive.number]
+        return np.asarray(self._rates.forces[:, drive.number] * drive.unit + forces * unit)
+
+    def _of_energy(self, quantity: str) -> Floats:
+        """Of kinetic, potential or total energy [J]."""
+        record = self._run.result.record
+        u, du = self._run.result.model.units, self._group.dual.rates[self._lane].units
+        unit = du.mass * u.length**2 + 2.0 * u.mass * u.length * du.length
+        each = self._rates.energies * u.energy + record.energies * unit
+        return np.asarray(each[ENERGIES[quantity]].sum(axis=0))
+
+    def _read(self, quantity: str) -> Floats:
+        """Of anything that is read of a state: along the derivative of the motion, by differences of fourth order.
+
+        The motion's derivative is exact, and so is the state that is read; only the formula of the reading is
+        differentiated by differences.
+        """
+        result = self._run.result
+        self._check_unique(quantity)
+        largest = max(
+            np.nanmax(np.abs(self._rates.q), initial=0.0), 1.0 / self._group.scale(self._lane)
+        )
+        h = READING / max(largest, 1e-300)
+        values = {k: read_quantity(self._moved(k * h), quantity).values for k in (-2, -1, 1, 2)}
+        out = (8.0 * (values[1] - values[-1]) - (values[2] - values[-2])) / (12.0 * h)
+        near = result._near_crossings | (result.record.kept == 2)
+        word = quantity.rpartition(".")[2].split()[-1]
+        if word[:1] in ("F", "M") or word in ("force", "torque", "power", "reaction"):
+            out = np.where(near, np.nan, out)
+        return np.asarray(out)
+
+    def _check_unique(self, quantity: str) -> None:
+        """Reject reactions that rigid bodies do not determine."""
+        result = self._run.result
+        owner, _, word = quantity.rpartition(".")
+        joints = {joint.name for joint in result.mechanism.joints}
+        name, _, body = owner.partition(" on ")
+        if name not in joints or word[:1] not in ("F", "M"):
+            return
+        found = result.reactions.of(name, body or None)
+        unique = found.force_unique if word[0] == "F" else found.moment_unique
+        if not np.all(unique[~result._near_crossings]):
+            raise ValueError(
+                f"'{quantity}' is statically indeterminate: rigid bodies do not determine it, and it has no "
+                "derivative; read another component, or remove redundant constraints"
+            )
+
+    def _moved(self, h: float) -> Result:
+        """The result with its states and dimensions changed along the derivative."""
+        result, dual, rates = self._run.result, self._group.dual, self._rates
+        described = describe(dual.mechanism)
+        assert described is not None
+        numbers, slopes = split_tangents(described.numbers, len(dual.rates))
+        mechanism = with_numbers(
+            result.mechanism, iter((numbers + h * slopes[:, self._lane]).tolist())
+        )
+        model = dual.moved(mechanism, self._lane, h)
+        old = result.record
+        record = replace(
+            old, model=model, q=old.q + h * rates.q, v=old.v + h * rates.v,
+            own=result.accelerations + h * rates.a, angles=old.angles + h * rates.angles,
+            kept=np.ones_like(old.kept), law=None,
+        )  # fmt: skip
+        outcome = replace(result.outcome, record=record, watch=None, motion=None)
+        return replace(result, mechanism=mechanism, model=model, outcome=outcome)
+
+    def _of_crossings(self) -> tuple[Floats, Floats]:
+        """Of the times of all crossings that lie where the derivative exists."""
+        found = [
+            c
+            for c in self._run.crossings
+            if c.time <= min(self.validity.until, self._group.reached)
+        ]
+        times = np.array([c.time for c in found])
+        if not len(found):
+            return times, times
+        (q, v, _), rates = self._group.variation.states(times)
+        u = np.zeros((*q.shape, RATES))
+        u[..., : len(rates)] = np.moveaxis(rates[:, 0], 0, -1)
+        change = ConstraintVariation(self._group.dual)
+        J, _, dJ, _ = change.at(times, q, u)
+        # J is affine in q: so is its rate in v
+        plain = Constraints(self._run.result.model.form)
+        rest = plain.jacobian(np.zeros_like(v[0]))
+        values = [
+            find_crossing_rates(J[k], dJ[k, ..., self._lane], plain.jacobian(v[k]) - rest)
+            for k in range(len(times))
+        ]
+        return times, np.array(values)
+
+    def _of_extreme(self, quantity: str, largest: bool) -> tuple[Floats, Floats, Floats]:
+        """Time of the extreme of a coordinate of a point, derivative of its value and of its time."""
+        name, _, axis = quantity.rpartition(".")
+        result = self._run.dense
+        i = "xyz"[: result.model.dimension].find(axis)
+        if name not in result.model.points or i < 0 or len(axis) != 1:
+            raise ValueError(
+                f"'{quantity}': extremes have derivatives for coordinates of points; give one like 'B0.x'"
+            )
+        values = result.position(name)[:, i]
+        k = int(np.argmax(values) if largest else np.argmin(values))
+        t = float(result.times[k])
+        if not 0 < k < len(values) - 1:
+            # at an end of the run: its time stays
+            return np.array([t]), self._of_point(name)[0][[k], i], np.zeros(1)
+        low, high = float(result.times[k - 1]), float(result.times[k + 1])
+        for _ in range(8):
+            there = result.at(t)
+            step = float(there.velocity(name)[0, i] / there.acceleration(name)[0, i])
+            t = min(max(t - step, low), high)
+            if abs(step) < 1e-14 * high:
+                break
+        there = result.at(t)
+        at = np.array([min(t, self._group.reached)])
+        rates = self._group.variation.states(at)[1][self._lane]
+        rows = result.model.point_rows(name)
+        moved = self._group.dual.rates[self._lane]
+        value, rate = (
+            (rows @ x.T).T[0, i] + (moved.point_rows(name) @ y.T).T[0, i]
+            for x, y in zip(rates[:2], (there.coordinates, there.rates), strict=True)
+        )
+        value += moved.origin(name)[i]
+        if t > min(self.validity.until, self._group.reached):
+            value = rate = np.nan
+        return at, np.array([value]), np.array([-rate / there.acceleration(name)[0, i]])
