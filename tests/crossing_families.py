@@ -202,6 +202,38 @@ def rising(rng, most):
     return m
 
 
+def random_swing(rng, angle, motion=None):
+    """Two to five cranks of random masses that hang flat, turned and scaled at random, an angle [rad] from there.
+
+    On one coupler, where equations are redundant at every configuration, or in a chain of couplers. Returns the
+    mechanism, the rate of small swings [rad/s] and by how much its mobility rises where it is flat.
+    """
+    count, chain = int(rng.integers(2, 6)), bool(rng.integers(2))
+    size, turn, gravity = 10.0 ** rng.uniform(-2, 1), rng.uniform(0, 2 * np.pi), rng.uniform(1, 20)
+    crank, feet = (
+        size * rng.uniform(0.4, 1.5),
+        np.append(0.0, np.cumsum(rng.uniform(0.7, 3, count))),
+    )
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    masses, couplers = rng.uniform(0.3, 3, count), rng.uniform(0.3, 3, count - 1 if chain else 1)
+    m = Mechanism("random swing", gravity=gravity * R[:, 0])
+    A = [size * x * R[:, 0] for x in feet[:count]]
+    arm = crank * R @ [np.cos(angle), np.sin(angle)]
+    for k, foot in enumerate(A):
+        m.rod(f"crank {k}", foot, foot + arm, mass=masses[k])
+        m.revolute(f"A{k}", m.ground, f"crank {k}", at=foot)
+    for k, mass in enumerate(couplers):
+        m.rod(f"coupler {k}", A[k] + arm, A[k + 1 if chain else -1] + arm, mass=mass)
+    for k, foot in enumerate(A):
+        met = [j for j in (k - 1, k) if 0 <= j < count - 1] if chain else [0]
+        m.revolute(f"B{k}", f"crank {k}", *(f"coupler {j}" for j in met), at=foot + arm)
+    if motion is not None:
+        m.drive("motor", "A0", motion)
+    own, carried = float(masses.sum()), float(couplers.sum())
+    rate = np.sqrt(gravity * (own / 2 + carried) / ((own / 3 + carried) * crank))
+    return m, rate, count - 1 if chain else 1
+
+
 FAMILIES = {
     "one window": windows(1),
     "two windows": windows(2),

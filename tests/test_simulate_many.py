@@ -516,7 +516,8 @@ def test_runs_that_a_device_does_not_certify_are_those_of_host_lanes(monkeypatch
     monkeypatch.setattr(run_batch, "run_on_device", device)
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(0.5, 2.0, 1001)})
     host, mixed = (ensemble.simulate(0.5, 0.1, device=x) for x in ("cpu", "gpu"))
-    assert not host.fallback.any() and not mixed.fallback.any()
+    assert not host.fallback.any()
+    assert not mixed.fallback.any()
     for name in ("values", "balance", "final", "least", "largest", "energy_drift"):
         assert np.array_equal(getattr(host, name), getattr(mixed, name))
 

@@ -142,7 +142,7 @@ def _search_of(
     if not events:
         return None
     mechanism, model, velocity, _ = prepared
-    record = Record.empty(model, 1)
+    record = Record.at(model, np.zeros(1))
     record.v[0] = velocity
     start = EventStates(
         mechanism, model, record, settings, Outcome(Status.DONE, "", record, {}, {})

@@ -152,6 +152,7 @@ def heavier(mechanism, name, factor):
     ("name", "change", "expected"),
     [
         ("double-four-bar", {"gravity": 9.6 / 9.81}, "gravity is 9.6 m/s^2"),
+        ("n-four-bar", {"gravity": -1.0}, "gravity is -9.81 m/s^2"),
         ("double-four-bar", {"gravity": 9.0 / 9.81}, "gravity is 9 m/s^2"),
         ("double-four-bar", {"gravity": -1.0}, "gravity is -9.81 m/s^2"),
         ("double-four-bar", {"gravity": 0.0}, "gravity is 0 m/s^2"),

@@ -50,13 +50,15 @@ INSENSITIVE = 1e-6
 class Hypothesis:
     """A number that may be wrong.
 
-    name: what it is; value: of the problem, in the unit; change: the mechanism with this number times a factor.
+    name: what it is; value: of the problem, in the unit; change: the mechanism with this number times a factor;
+    signed: its sign may be wrong, too.
     """
 
     name: str
     value: float
     unit: str
     change: Callable[[Mechanism, float], Mechanism]
+    signed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +101,12 @@ def list_hypotheses(mechanism: Mechanism) -> Iterator[Hypothesis]:
     """What may be wrong with a mechanism."""
     g = float(np.linalg.norm(mechanism.gravity))
     if g > 0.0:
-        yield Hypothesis(GRAVITY, g, "m/s^2", lambda m, s: vary(m, gravity=s))
+        yield Hypothesis(GRAVITY, g, "m/s^2", lambda m, s: vary(m, gravity=s), signed=True)
     speeds = [*mechanism.velocities, *mechanism.angular_velocities]
     if any(np.any(speed) for _, speed in speeds):
-        yield Hypothesis("the start velocities", 1.0, "", lambda m, s: vary(m, speed=s))
+        yield Hypothesis(
+            "the start velocities", 1.0, "", lambda m, s: vary(m, speed=s), signed=True
+        )
     if not mechanism.drives:
         yield Hypothesis("the lengths", 1.0, "", lambda m, s: vary(m, size=s))
     if 1 < len(mechanism.bodies) <= MOST_BODIES:
@@ -137,7 +141,10 @@ def fit_hypotheses(problem: Problem, columns: dict[str, Floats], names: list[str
     for hypothesis in list_hypotheses(mechanism):
         fitter = _Fitter(problem, mechanism, hypothesis, columns, scale)
         try:
-            factor = fitter.fit()
+            factor = fitter.fit(1.0)
+            if factor is None and hypothesis.signed:
+                # a motion the other way is too far for a fit that begins with this one
+                factor = fitter.fit(-1.0)
             made += fitter.made
         except (MechanismError, ValueError):
             # a mechanism with this factor cannot be simulated
@@ -164,9 +171,9 @@ class _Fitter:
         self.simulated: dict[str, Floats] = {}
         self.made = 0
 
-    def fit(self) -> float | None:
-        """The best factor; None if it does not fit, or if the motion does not tell it."""
-        factor, total = 1.0, len(self.columns["t"])
+    def fit(self, factor: float) -> float | None:
+        """The best factor near this one; None if none fits, or if the motion does not tell it."""
+        total = len(self.columns["t"])
         for share in SHARES:
             rows = min(max(LEAST_ROWS, round(share * total)), total)
             best = self.improve(factor, rows)

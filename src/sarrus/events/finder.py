@@ -332,7 +332,7 @@ class EventFinder:
         """States on the polynomials themselves, at the points of some intervals."""
         x = interpolants.points(count)
         times = (0.5 * (a + b)[:, None] + 0.5 * (b - a)[:, None] * x).ravel()
-        record = replace(Record.empty(self._model, len(times)), times=times, law=law)
+        record = Record.at(self._model, times, law)
         self._ws.reference_pivots[:] = part.reference_pivots
         record.restored[:] = part.put_back(times)
         kernels.sample(

@@ -25,8 +25,9 @@ from .outcome import Record
 # iterations at most; two that differ by less, over the mechanism's length, are one
 MOST_ITERATIONS = 24
 SAME_MOTION = 1e-13
-# one that does not come closer by this factor does not converge
+# one that does not come closer by this factor does not converge, or what is left is rounding: up to this
 CONTRACTION = 0.7
+ROUNDED_MOTION = 1e-11
 # states are always projected; none is that of the start, so that times before it are read, too; work is left out
 SAMPLING = kernels.Sampling(
     projects=True,
@@ -72,10 +73,11 @@ def expand_motion(
         new = np.concatenate([start, powers])
         change = float(np.abs((new - rows).T @ half_width ** np.arange(len(rows))).max(initial=0.0))
         rows = new
-        if change <= SAME_MOTION:
-            return LocalMotion(half_width, nodes, 2.0 * rows[2])
         # written so that nan ends it
-        if not change < max(CONTRACTION * before, 1e3 * SAME_MOTION):
+        contracts = change < CONTRACTION * before
+        if change <= SAME_MOTION or (change <= ROUNDED_MOTION and not contracts):
+            return LocalMotion(half_width, nodes, 2.0 * rows[2])
+        if not contracts:
             return None
         before = change
     return None

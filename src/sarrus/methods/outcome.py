@@ -149,9 +149,9 @@ _outputs_of = attrgetter("times", "q", "v", "own", "kept", "angles", "work")
 def join_records(model: Model, parts: list[Record]) -> Record:
     """The outputs of some records, one after the other."""
     if not parts:
-        return Record.empty(model)
-    rows = zip(*map(_rows_of, parts), strict=True)
-    return parts[0]._with(np.concatenate(row) for row in rows)
+        return Record.at(model, np.zeros(0))
+    columns = zip(*map(_rows_of, parts), strict=True)
+    return parts[0]._with(np.concatenate(column) for column in columns)
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,11 @@ def write_sentences(x: Inspection) -> Iterator[str]:
     )
     back = m.here - m.motion
     if "crossing" in m.classes:
+        several = x.branches is None or len(x.branches) > 1
         yield (
             f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches "
-            f"through it {' or '.join(str(d) for d in m.dimensions)}; only a velocity chooses between branches."
+            f"through it {' or '.join(str(d) for d in m.dimensions)}"
+            f"{'; only a velocity chooses between branches' if several else ''}."
         )
         if x.branches is None:
             yield "It is too large for the analysis of its branches: others than those found are not ruled out."

@@ -28,7 +28,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Polynomial:
+class SparsePolynomial:
     """Exponents, shape (terms, variables), and coefficients."""
 
     exponents: Ints
@@ -38,16 +38,16 @@ class Polynomial:
         """Values at rows of x."""
         return np.asarray(np.prod(x[:, None] ** self.exponents, axis=2) @ self.coefficients)
 
-    def derivative(self, j: int) -> Polynomial:
+    def derivative(self, j: int) -> SparsePolynomial:
         """By the variable j."""
         kept = self.exponents[:, j] > 0
         E = self.exponents[kept].copy()
         c: Floats = self.coefficients[kept] * E[:, j]
         E[:, j] -= 1
-        return Polynomial(E, c)
+        return SparsePolynomial(E, c)
 
 
-def evaluate(polynomials: list[Polynomial], x: Floats) -> tuple[Floats, Floats]:
+def evaluate(polynomials: list[SparsePolynomial], x: Floats) -> tuple[Floats, Floats]:
     """Values (rows of x, polynomials) and slopes (rows of x, polynomials, variables)."""
     v = x.shape[1]
     F = np.stack([p.value(x) for p in polynomials], axis=1)
@@ -55,7 +55,7 @@ def evaluate(polynomials: list[Polynomial], x: Floats) -> tuple[Floats, Floats]:
     return F, np.stack(J, axis=1)
 
 
-def deflate(polynomials: list[Polynomial], x: Floats) -> Floats:
+def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     """The root near x of all polynomials, which may be multiple; x itself where the steps lead away."""
     equations = list(polynomials)
     start, fresh = x, list(polynomials)
@@ -74,23 +74,23 @@ def deflate(polynomials: list[Polynomial], x: Floats) -> Floats:
     return x if np.abs(evaluate(polynomials, x[None])[0]).max() < BRANCH_ROOT else start
 
 
-def _gradient(polynomials: list[Polynomial], weights: Floats) -> list[Polynomial]:
+def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[SparsePolynomial]:
     """The derivatives of a combination, each scaled to its largest coefficient, those that vanish left out."""
     E = np.vstack([p.exponents for p in polynomials])
     c = np.concatenate([w * p.coefficients for w, p in zip(weights, polynomials, strict=True)])
     E, same = np.unique(E, axis=0, return_inverse=True)
     c = np.asarray(np.bincount(same.ravel(), c, len(E)), dtype=float)
-    total = Polynomial(E, c)
+    total = SparsePolynomial(E, c)
     out = []
     for j in range(E.shape[1]):
         d = total.derivative(j)
         size = np.abs(d.coefficients).max(initial=0.0)
         if size > LEAST:
-            out.append(Polynomial(d.exponents, d.coefficients / size))
+            out.append(SparsePolynomial(d.exponents, d.coefficients / size))
     return out
 
 
-def _newton(equations: list[Polynomial], x: Floats) -> Floats:
+def _newton(equations: list[SparsePolynomial], x: Floats) -> Floats:
     for _ in range(STEPS):
         F, slopes = evaluate(equations, x[None])
         x = x - np.linalg.lstsq(slopes[0], F[0], rcond=FLAT)[0]

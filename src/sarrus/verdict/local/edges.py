@@ -19,7 +19,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints, plain_sum
 from ...thresholds import BRANCH_ROOT, SAME_BRANCH
-from .deflation import Polynomial, deflate, evaluate
+from .deflation import SparsePolynomial, deflate, evaluate
 from .polygon import (
     BY_NEIGHBOURS,
     UNKNOWN,
@@ -313,7 +313,7 @@ def _roots(parts: list[list[tuple[tuple[int, ...], float]]], p: int) -> list[tup
     polynomials = []
     for E, c in zip(exponents, coefficients, strict=True):
         scaled = c * np.prod(sizes**E, axis=1)
-        polynomials.append(Polynomial(E, scaled / np.abs(scaled).max()))
+        polynomials.append(SparsePolynomial(E, scaled / np.abs(scaled).max()))
     # squares have 2^p roots
     x = np.random.default_rng(11).normal(size=(STARTS * 2 ** max(p - 2, 0), p)) * 2.0
     for _ in range(ITERATIONS):

@@ -16,7 +16,7 @@ import numpy as np
 from ...arrays import Floats
 from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
 from .cones import Evaluated, Family, find_families
-from .deflation import FLAT, Polynomial, deflate
+from .deflation import FLAT, SparsePolynomial, deflate
 from .polygon import real_roots
 from .reduced_system import IndependentPart
 from .taylor import MOST_MONOMIALS, monomials, reduce_equations
@@ -93,7 +93,7 @@ def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list
     """The families of directions; where the forms are not independent, directions are sharpened first."""
     m = samples.shape[1]
     evaluate = _evaluator(forms, m)
-    polynomials = [Polynomial(monomials(m, f.degree), f.coefficients) for f in forms]
+    polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
     out, sharp = [], []
     for family in find_families(evaluate, samples):
         x = family.direction
