@@ -43,15 +43,15 @@ def test_one_parameter_alone_and_among_others(four_bar):
     """Parameters share steps, not results: errors of the steps are all that may differ."""
     among = four_bar.sensitivity("B0", ["gravity.1", "velocities.B0.0", "bodies.crank 2.mass"])[1]
     alone = four_bar.sensitivity("B0", "velocities.B0.0")
-    np.testing.assert_allclose(among.values, alone.values, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(among.values, alone.values, rtol=0, atol=2e-8)
 
 
 def test_energy_of_the_derivative(four_bar):
     """By the speed v the energy changes by m v, 3 kg for all bodies together, at every output."""
     total, kinetic = four_bar.sensitivity(["total energy", "kinetic energy"], "velocities.B0.0")
-    np.testing.assert_allclose(total.values, 3.0, rtol=1e-9)
+    np.testing.assert_allclose(total.values, 3.0, rtol=1e-8)
     assert kinetic.values[0] == pytest.approx(3.0, rel=1e-12)
-    assert total.energy_error < 1e-9
+    assert total.energy_error < 1e-8
 
 
 @pytest.mark.slow

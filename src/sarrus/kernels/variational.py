@@ -40,7 +40,7 @@ CORRECTIONS = 2
 REFINEMENTS = 2
 # where a step would end near a singular configuration: so many times further, each by this factor, with what the
 # last terms may grow by; then nearer
-FURTHER, FACTOR, GROWTH = 3, 1.08, 1e3
+FURTHER, FACTOR, GROWTH = 3, 1.08, 1e2
 NEARER, SHRINK = 6, 0.8
 # of the run's own step there: derivatives that allow less are noise, and steps would become ever smaller
 CRAWLING = 1e-2
