@@ -1,12 +1,14 @@
-"""Arithmetic written down while it is done, to be done again with other numbers.
+"""Records arithmetic so that it can be replayed with other inputs.
 
-A model is built of plain floats. Built of `Number`s instead, the same text does the same arithmetic, and the tape
-keeps it: each operation, and each comparison that decided something, with its answer. `Replay` does the operations
-for other numbers, of one mechanism or of many side by side, to the same bits. Where a comparison answers
-otherwise, the text would have gone another way: such a mechanism has to be built anew.
+A model is built from plain floats. If it is built from `TracedNumber`s instead, the same code does the same
+arithmetic, and the tape records each operation and each comparison with its result. `Replay` repeats the
+operations
+with other inputs, for one mechanism or vectorised over many, to the same bits. If a comparison gives another
+result,
+the code would have taken another path, and that mechanism has to be built from scratch.
 
-    structure    all that the text decided: who shares what, which entries there are, the order of elimination
-    numbers      what the tape gives for the numbers at hand
+    structure    all decisions of the code: which parts share features, which entries exist, the elimination order
+    numbers      the values that the tape computes from the inputs
 """
 
 from __future__ import annotations
@@ -20,8 +22,7 @@ import numpy as np
 from .arrays import Flags, Floats, Ints
 from .thresholds import LARGEST_NUMBER
 
-# variants that are done at once: their values of all operations stay in the cache, and calls of NumPy cost a third
-# of what they do
+# variants per chunk: the values of all operations then stay in the cache, and NumPy calls cost a third as much
 CHUNK = 8192
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
 _UNARY = {
@@ -34,15 +35,14 @@ _UNARY = {
 _TEXT = _BINARY | _UNARY | {"pick": "{}[{}]", "eigen": "eigen({},{},{},{},{},{})"}
 
 
-# functions of NumPy, and how operations are called: a tape takes those that models are made of, numbers with
-# derivatives all of them
+# names of NumPy functions and of operations: the tape supports those that models need, dual numbers support all
 FUNCTIONS = frozenset(
     ("sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "exp", "log", "hypot")
 )
 
 
 class TracedNumber:
-    """A float that writes down what is done with it."""
+    """A float that records the operations done with it."""
 
     __slots__ = ("name", "tape", "value")
     __hash__ = None  # type: ignore[assignment]
@@ -63,7 +63,7 @@ class TracedNumber:
         return self.tape.do("-", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        # exact, and so are most rows of natural coordinates
+        # exact; most rows of natural coordinates contain such factors
         return self if type(other) is float and other == 1.0 else self.tape.do("*", self, other)
 
     def __rmul__(self, other: Any) -> Any:
@@ -124,20 +124,20 @@ class TracedNumber:
         return format(self.value, how)
 
 
-# what models are made of: floats, or numbers in their place, which to readers and type checkers are the same
+# the numbers of a model: floats or traced numbers, which readers and type checkers treat alike
 Scalar = float
 
 
 class UntracedError(Exception):
-    """Something was decided by numbers that the tape does not see: every mechanism has to be built anew."""
+    """A decision depends on numbers that the tape does not record; mechanisms must be built from scratch."""
 
 
 class Tape:
-    """Operations on numbers and what was decided by them."""
+    """Operations on numbers, and the decisions that depend on them."""
 
     def __init__(self) -> None:
         self.inputs: list[TracedNumber] = []
-        # of each operation its name and operands; equal ones stand once
+        # name and operands of each operation; equal operations are stored once
         self._done: dict[tuple, TracedNumber] = {}
         self._asked: dict[tuple[str, str, str], bool] = {}
 
@@ -149,21 +149,21 @@ class Tape:
         return number.name.startswith("x")
 
     def number(self, value: float) -> Any:
-        """A number that may be another one in a replay: a finite one."""
+        """A finite input that may have another value in a replay."""
         new = TracedNumber(self, f"x{len(self.inputs)}", float(value))
         self.inputs.append(new)
         return new
 
     def numbers(self, values: Floats) -> Any:
-        """The same for an array of them."""
+        """An array of such inputs."""
         out = np.empty(values.size, dtype=object)
         out[:] = [self.number(x) for x in values.ravel().tolist()]
         return out.reshape(values.shape)
 
     def do(self, op: str, *operands: Any) -> Any:
-        """Do an operation and write it down."""
+        """Do an operation and record it."""
         if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
-            # an array does it for each of its entries
+            # NumPy applies it to each entry of an array
             return NotImplemented
         key = (op, *(x.name if isinstance(x, TracedNumber) else repr(float(x)) for x in operands))
         found = self._done.get(key)
@@ -175,14 +175,14 @@ class Tape:
         return found
 
     def pick(self, many: TracedNumber, i: int) -> Any:
-        """One of the values of an operation that gives several."""
+        """One value of an operation that returns several."""
         key = ("pick", many.name, i)
         if key not in self._done:
             self._done[key] = TracedNumber(self, f"v{len(self._done)}", many.value[i])
         return self._done[key]
 
     def ask(self, op: str, a: Any, b: Any) -> bool:
-        """Compare, and write the answer down."""
+        """Compare two numbers and record the result."""
         x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
         names = (z.name if isinstance(z, TracedNumber) else repr(float(z)) for z in (a, b))
         answer = bool(_COMPARE[op](x, y))
@@ -190,7 +190,7 @@ class Tape:
         return answer
 
     def replay(self, outputs: Sequence[Any]) -> Replay:
-        """What gives these outputs again for other inputs."""
+        """A replay that computes these outputs for other inputs."""
         used = self._used(outputs)
         done = [(x.name, key) for key, x in self._done.items() if x.name in used]
         values = [x.name if isinstance(x, TracedNumber) else repr(float(x)) for x in outputs]
@@ -207,18 +207,20 @@ class Tape:
 
 
 class PartedError(Exception):
-    """Numbers side by side answer a comparison differently; args[0] tells which of them say yes."""
+    """The lanes of a vectorised computation give different results of a comparison; args[0] marks those that are
+    true.
+    """
 
 
 class VectorTrace(Tape):
-    """No tape, but numbers of many side by side: all of them do the same at once, as long as they decide alike.
+    """Vectorised numbers without a tape: all lanes do the same operation at once, as long as their decisions
+    agree.
 
-    What is done with them is done to the bits that each would have alone. A division by zero raises
-    FloatingPointError under `abreast`.
+    Results have the same bits as scalar arithmetic. A division by zero raises FloatingPointError under `abreast`.
     """
 
     def values(self, many: Floats) -> Any:
-        """Numbers of n, (n, ...), as an array (...) of scalars; what is the same for all is a plain float."""
+        """Values (n, ...) of n lanes as an array (...) of scalars; values common to all become floats."""
         flat = np.ascontiguousarray(many.reshape(len(many), -1).T)
         bits = flat.view(np.int64)
         same = (bits == bits[:, :1]).all(axis=1).tolist()
@@ -239,11 +241,11 @@ class VectorTrace(Tape):
         return TracedNumber(self, "", _ABREAST[op](*values))
 
     def pick(self, many: TracedNumber, i: int) -> Any:
-        """One of the values of an operation that gives several."""
+        """One value of an operation that returns several."""
         return TracedNumber(self, "", many.value[i])
 
     def ask(self, op: str, a: Any, b: Any) -> bool:
-        """Compare; all have to answer alike."""
+        """Compare; all lanes must give the same result."""
         x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
         answers = _COMPARE[op](x, y)
         if answers.all():
@@ -253,12 +255,12 @@ class VectorTrace(Tape):
         return False
 
 
-# fewer are done one by one
+# fewer items are done one by one
 MANY = 16
 
 
 def each(function: Callable[..., Scalar], *columns: Sequence[Any] | Floats) -> list[Scalar]:
-    """A function of the entries of arrays, of each row of some columns; floats of many side by side."""
+    """Apply a function to each row of some columns of arrays; floats are vectorised."""
     if len(columns[0]) >= MANY:
         try:
             side = VectorTrace()
@@ -267,10 +269,10 @@ def each(function: Callable[..., Scalar], *columns: Sequence[Any] | Floats) -> l
                 found = function(*(side.values(x).ravel().tolist() for x in arrays))
             if isinstance(found, TracedNumber):
                 return found.value.tolist()
-            # it is the same for all of them
+            # the result is the same for all rows
             return [found] * len(columns[0])
         except (UntracedError, PartedError, FloatingPointError, ValueError):
-            # one by one they do what they do
+            # fall back to one by one
             pass
     return [function(*(np.ravel(x).tolist() for x in row)) for row in zip(*columns, strict=True)]
 
@@ -278,7 +280,7 @@ def each(function: Callable[..., Scalar], *columns: Sequence[Any] | Floats) -> l
 def each_vector(
     function: Callable[[Any], Sequence[Scalar]], column: Sequence[Any] | Floats
 ) -> list[Sequence[Scalar]]:
-    """A function from arrays to tuples of scalars, of each array of a column; floats of many side by side."""
+    """Apply a function from arrays to tuples of scalars to each array of a column; floats are vectorised."""
     if len(column) >= MANY:
         try:
             with abreast():
@@ -289,18 +291,18 @@ def each_vector(
             ]
             return list(zip(*parts, strict=True))
         except (UntracedError, PartedError, FloatingPointError, ValueError):
-            # one by one they do what they do
+            # fall back to one by one
             pass
     return [function(x) for x in column]
 
 
 def stacked(column: Sequence[Any] | Floats) -> Floats:
-    """Floats or arrays of floats of many, (n, ...); of what a tape sees UntracedError."""
+    """Floats or arrays of floats as one array (n, ...); raises UntracedError for traced numbers."""
     if isinstance(column, np.ndarray):
         return column.astype(float)
     first = column[0]
     if isinstance(first, np.ndarray) and first.ndim == 1:
-        # in a third of the time that a list of small arrays takes
+        # three times as fast as a list of small arrays
         return np.concatenate(column).astype(float).reshape(len(column), -1)
     if isinstance(first, np.ndarray) and first.ndim == 0:
         return np.array([x.item() for x in column], dtype=float)
@@ -308,14 +310,15 @@ def stacked(column: Sequence[Any] | Floats) -> Floats:
 
 
 def abreast() -> Any:
-    """Where numbers side by side are worked with: what is no number is not passed over."""
+    """Context for vectorised numbers: operations that give NaN raise an error."""
     return np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore")
 
 
 class ManyNumbers(NamedTuple):
-    """Numbers of n variants, in rows: what all variants have is kept once.
+    """Numbers of n variants, in rows; values common to all variants are stored once.
 
-    first: those of the first variant; which: rows in which variants differ; varied: these, (len(which), n).
+    first: values of the first variant; which: rows in which variants differ; varied: their values, (len(which),
+    n).
     """
 
     first: Floats
@@ -324,7 +327,7 @@ class ManyNumbers(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Any], n: int) -> ManyNumbers:
-        """From rows that are arrays, (n,), or floats that all variants have."""
+        """From rows that are arrays (n,), or floats common to all variants."""
         if n == 0:
             return cls(np.full(len(rows), np.nan), np.zeros(0, np.int64), np.empty((0, 0)))
         which = [i for i, x in enumerate(rows) if isinstance(x, np.ndarray) and not _is_same(x)]
@@ -336,7 +339,7 @@ class ManyNumbers(NamedTuple):
 
     @classmethod
     def join(cls, parts: Sequence[ManyNumbers]) -> ManyNumbers:
-        """The variants of all parts, one after the other."""
+        """The variants of all parts, concatenated."""
         if len(parts) == 1:
             return parts[0]
         first = parts[0].first
@@ -350,11 +353,11 @@ class ManyNumbers(NamedTuple):
 
     @property
     def variants(self) -> int:
-        """How many variants there are."""
+        """Number of variants."""
         return self.varied.shape[1]
 
     def take(self, rows: Ints) -> Floats:
-        """Some rows, (..., n); with one column where all variants have the same."""
+        """Selected rows, (..., n); with one column if all variants are equal."""
         slots = self._slots()[rows]
         own = slots >= 0
         if not own.any():
@@ -365,13 +368,13 @@ class ManyNumbers(NamedTuple):
         return out
 
     def rows(self, rows: Ints) -> ManyNumbers:
-        """Some rows, in this order."""
+        """Selected rows, in this order."""
         slots = self._slots()[rows]
         which = np.flatnonzero(slots >= 0)
         return ManyNumbers(self.first[rows], which, self.varied[slots[which]])
 
     def select(self, some: Ints) -> ManyNumbers:
-        """Some of the variants."""
+        """Selected variants."""
         if len(some) == self.variants:
             return self
         varied = self.varied[:, some]
@@ -381,25 +384,25 @@ class ManyNumbers(NamedTuple):
         return ManyNumbers(first, self.which, varied)
 
     def dense(self) -> Floats:
-        """All of them, (rows, n)."""
+        """All numbers, (rows, n)."""
         return np.array(
             np.broadcast_to(self.take(np.arange(len(self.first))), (len(self.first), self.variants))
         )
 
     def are_finite(self) -> Flags:
-        """Which variants have finite numbers only."""
+        """Which variants contain only finite numbers."""
         same = np.delete(self.first, self.which)
         return np.asarray(np.isfinite(self.varied).all(axis=0) & np.isfinite(same).all())
 
     def _slots(self) -> Ints:
-        """The place of each row among those that vary, or -1."""
+        """Index of each row among those that vary, or -1."""
         out = np.full(len(self.first), -1)
         out[self.which] = np.arange(len(self.which))
         return out
 
 
 def _is_same(x: Floats) -> bool:
-    """Whether all entries have the same bits; most that differ do so at the first two."""
+    """Whether all entries have the same bits; arrays that vary mostly differ in the first two entries."""
     if x.size < 2:
         return True
     bits = np.ascontiguousarray(x).view(np.int64)
@@ -407,7 +410,7 @@ def _is_same(x: Floats) -> bool:
 
 
 class Replay:
-    """A tape as straight text, compiled: for one mechanism over floats, for many over arrays."""
+    """A tape compiled to straight-line code: over floats for one mechanism, over arrays for many."""
 
     def __init__(
         self,
@@ -423,7 +426,7 @@ class Replay:
         self._split: _Split | None = None
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
-        """The outputs for one list of numbers; None if something is decided otherwise."""
+        """The outputs for one list of inputs; None if a decision differs."""
         if self._one is None:
             lines = [
                 _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
@@ -435,13 +438,14 @@ class Replay:
         try:
             return self._one(numbers)
         except (ZeroDivisionError, OverflowError, ValueError):
-            # a root of less than zero, too large a number: it is for the build to tell
+            # the root of a negative number or an overflow: building the model from scratch reports it
             return None
 
     def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
-        """The outputs of n variants, and where all is decided as it was.
+        """The outputs of n variants, and a mask of variants whose decisions are unchanged.
 
-        numbers: each input, (n,), or a float that is the same for all. What does not depend on those that vary is
+        numbers: each input, as an array (n,) or a float common to all. Operations that do not depend on varying
+        inputs are
         done once.
         """
         varies = tuple(isinstance(x, np.ndarray) for x in numbers)
@@ -453,7 +457,7 @@ class Replay:
             return ManyNumbers.of([np.nan] * self.count, n), np.zeros(n, bool)
         given, fixed = shared
         varied = np.empty((len(split.outputs), n))
-        # in one thread: operations on a chunk are so short that eight took three times as long
+        # in one thread: operations on a chunk are so short that eight threads took three times as long
         for first in range(0, n, CHUNK):
             part = slice(first, first + CHUNK)
             some = [x[part] for x, one in zip(numbers, varies, strict=True) if one]
@@ -467,7 +471,7 @@ class Replay:
         return found, good & found.are_finite()
 
     def _split_by(self, varies: tuple[bool, ...]) -> _Split:
-        """The tape in two: what the inputs that all variants share determine, and the rest."""
+        """Split the tape in two: operations on inputs common to all variants, and the rest."""
         names = {f"x{i}" for i, one in enumerate(varies) if one}
         shared, varied = [], []
         for name, key in self._done:
@@ -509,7 +513,7 @@ class Replay:
 
 
 class _Split(NamedTuple):
-    """A tape for many variants: which inputs vary, which outputs do, and the two parts of its text."""
+    """A tape for many variants: the varying inputs, the varying outputs, and the code of its two parts."""
 
     varies: tuple[bool, ...]
     outputs: list[int]
@@ -517,21 +521,21 @@ class _Split(NamedTuple):
     varied: Callable[[list[Floats], Any, Flags, Floats], None]
 
     def run_shared(self, numbers: Sequence[Any]) -> tuple[Any, list[float]] | None:
-        """What is handed on, and outputs; None if something is decided otherwise."""
+        """Values passed on to the second part, and outputs; None if a decision differs."""
         try:
             return self.shared(numbers)
         except (ZeroDivisionError, OverflowError, ValueError):
-            # a root of less than zero, too large a number
+            # the root of a negative number or an overflow
             return None
 
     def run_varied(self, some: list[Floats], given: Any, good: Flags, out: Floats) -> None:
-        """The rest of some variants."""
+        """Run the second part for some variants."""
         with np.errstate(all="ignore"):
             self.varied(some, given, good, out)
 
 
 def _define(arguments: str, lines: list[str], names: dict[str, Any]) -> Any:
-    """A function with this text."""
+    """Compile a function from source lines."""
     space = dict(names)
     exec(compile("\n".join([f"def run({arguments}):", *lines]), "<replay>", "exec"), space)
     return space["run"]
@@ -550,9 +554,9 @@ def _brief(
     asked: list[tuple[tuple[str, str, str], bool]],
     outputs: list[str],
 ) -> list[str]:
-    """Operations, checks and outputs, each as soon as it can be.
+    """Operations, checks and outputs, each as early as possible.
 
-    Arrays are given back after their last use: few of them are alive at a time, and they stay in the cache.
+    Arrays are released after their last use, so few are alive at a time and they stay in the cache.
     """
     place = {name: i for i, (name, _) in enumerate(done)}
     lines = [[f" {name}={_TEXT[key[0]].format(*key[1:])}"] for name, key in done]
@@ -572,7 +576,7 @@ def _brief(
 
 
 def _checks(asked: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
-    """Lines that return None where something is decided otherwise."""
+    """Lines that return None where a decision differs."""
     conditions = [f"({_asked_text(key, answer)})" for key, answer in asked]
     # in pieces: Python nests a long chain of conditions too deeply
     pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
@@ -581,11 +585,11 @@ def _checks(asked: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
 
 def _asked_text(key: tuple[str, str, str], answer: bool) -> str:
     op, a, b = key
-    # written so that what is no number answers as it would in the text
+    # written so that NaN gives the same result as in the traced code
     return f"({a}{op}{b})" if answer else f"(({a}{op}{b})==False)"
 
 
-# the few functions that models are made of, over floats and numbers alike
+# the few functions that models need, for floats and traced numbers alike
 
 
 def sqrt(x: Scalar) -> Scalar:
@@ -599,14 +603,14 @@ def sine(x: Scalar) -> Scalar:
 
 
 def larger(a: Scalar, b: Scalar) -> Scalar:
-    """The larger of two: which one it is decides nothing."""
+    """The larger of two numbers; the choice is not recorded as a decision."""
     if isinstance(a, TracedNumber):
         return a.tape.do("max", a, b)
     return b.tape.do("max", a, b) if isinstance(b, TracedNumber) else max(a, b)
 
 
 def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
-    """The largest of some, at least this."""
+    """The largest of some numbers, but not less than `least`."""
     if (
         isinstance(values, list)
         and len(values) >= MANY
@@ -620,18 +624,18 @@ def largest(values: Iterable[Scalar], least: float = 0.0) -> Scalar:
 
 
 def mean(values: Sequence[Scalar]) -> Scalar:
-    """Their mean; summed by halves, as arrays are, so that many of them lose no digits."""
+    """The mean, by pairwise summation as in NumPy, so that long sums lose no digits."""
     if len(values) >= MANY:
         try:
             return _sum_of_many(np.array(values, dtype=float)) / float(len(values))
         except UntracedError:
-            # a tape writes down each sum
+            # a tape records each sum
             pass
     return _sum_of(values) / float(len(values))
 
 
 def _sum_of_many(values: Floats) -> float:
-    """The same sums as `_sum_of` has, of all halves of a size at once."""
+    """The same sums as `_sum_of`, vectorised over all halves of equal size."""
     start, size = np.array([0]), np.array([len(values)])
     levels = []
     while (split := size > 8).any():
@@ -665,28 +669,28 @@ def _sum_of(values: Sequence[Scalar]) -> Scalar:
 
 
 def length_of(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """The distance of two places."""
+    """The distance between two points."""
     parts = [x - y for x, y in zip(a, b, strict=True)]
     return sqrt(_sum_of([x * x for x in parts]))
 
 
 def is_finite(x: Scalar) -> bool:
-    """Whether it is a number, and a finite one."""
-    # inputs of a tape are finite, in a replay as well
+    """Whether x is finite."""
+    # inputs of a tape are finite, also in a replay
     return (isinstance(x, TracedNumber) and x in x.tape) or x - x == 0.0
 
 
-# what is said of a number that is not
+# end of the message about a number that is not usable
 UNUSABLE = f"is not finite, or larger than {LARGEST_NUMBER:g}"
 
 
 def is_usable(x: Scalar) -> bool:
-    """Whether it is a number that can be computed with: finite, and so that products are."""
+    """Whether x is finite and small enough for products to be finite."""
     return abs(x) <= LARGEST_NUMBER
 
 
 def eigen(matrix: Sequence[Sequence[Any]]) -> tuple[list[Scalar], list[list[Scalar]]]:
-    """Eigenvalues of a symmetric 3 x 3 matrix, the least first, and their unit vectors."""
+    """Eigenvalues of a symmetric 3 x 3 matrix in increasing order, and their unit eigenvectors."""
     entries = [matrix[i][j] for i in range(3) for j in range(i + 1)]
     tape = next((x.tape for x in entries if isinstance(x, TracedNumber)), None)
     if tape is None:
@@ -699,10 +703,10 @@ def eigen(matrix: Sequence[Sequence[Any]]) -> tuple[list[Scalar], list[list[Scal
 
 
 def _eigen(*entries: float) -> Floats:
-    """Eigenvalues and vectors of a symmetric matrix, or of many of them, one after the other: (12, ...)."""
+    """Eigenvalues and eigenvectors of one symmetric matrix or of many, concatenated: (12, ...)."""
     a, b, c, d, e, f = np.broadcast_arrays(*entries)
     matrix = np.stack([a, b, d, b, c, e, d, e, f], axis=-1).reshape(*np.shape(a), 3, 3)
-    # what is no number is found at the end
+    # NaN and infinity are detected at the end
     matrix = np.where(np.isfinite(matrix).all(axis=(-2, -1), keepdims=True), matrix, 0.0)
     widths, directions = np.linalg.eigh(matrix)
     flat = np.swapaxes(directions, -1, -2).reshape(*np.shape(a), 9)
@@ -710,7 +714,7 @@ def _eigen(*entries: float) -> Floats:
 
 
 def _sines(x: Any) -> Any:
-    """One by one: those of arrays differ in the last bit."""
+    """Sines one by one: array sines differ in the last bit."""
     values = np.ravel(x).tolist()
     return np.array([math.sin(v) if math.isfinite(v) else math.nan for v in values]).reshape(
         np.shape(x)

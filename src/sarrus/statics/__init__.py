@@ -1,4 +1,4 @@
-"""Equilibrium, and small motions about it, in the motion's own freedoms."""
+"""Equilibrium and small motions about it, in independent degrees of freedom."""
 
 from .equilibrium import Equilibrium, equilibria, equilibrium
 from .modes import Mode, Modes, modes

@@ -1,20 +1,25 @@
-"""Where a mechanism can rest: forces, freedoms, stiffness and damping at any position, dense; the search.
+"""Static equilibrium: forces, degrees of freedom, stiffness and damping at a configuration (dense), and the
+search.
 
-At rest M q'' + J(q)^T lam = Q(q, q') asks for Q = J^T lam. With Z the null space of J, a small motion
-dq = Z u about such a position obeys
+At rest M q'' + J(q)^T lam = Q(q, q') becomes Q = J^T lam. With Z the null space of J, a small motion
+dq = Z u about an equilibrium obeys
 
     Z^T M Z u'' - Z^T (dQ/dv) Z u' + Z^T (sum_k lam_k Phi_k'' - dQ/dq) Z u = 0
 
-The curvature of the constraints belongs to the stiffness: without it a pendulum, whose weight is
-constant, would have none. Multipliers of dependent equations are not unique, but what they leave open
-has no curvature along Z, unless the position is singular; that is found out and said.
+The curvature of the constraints contributes to the stiffness: without it a pendulum under constant gravity would
+have none. Multipliers of dependent equations are not unique, but their undetermined part has no curvature along Z
+unless the configuration is singular. Singular configurations are detected and reported.
 
-The search for an equilibrium is a trust-region method on the potential energy: Newton's step in the degrees of
-freedom, shortened where the model of the energy is not good, along a direction of negative curvature
-where the configuration is not stable, and back onto the constraints after each step [ConnGouldToint2000].
+The search for an equilibrium is a trust-region method on the potential energy. It takes Newton steps in the
+degrees
+of freedom, shortens them where the quadratic model of the energy is poor, follows a direction of negative
+curvature
+where the configuration is unstable, and projects back onto the constraints after each step [ConnGouldToint2000].
 
-Where a stiffness vanishes, a higher order of the energy decides: its slope along the direction without stiffness,
-all others relaxed, at ever smaller displacements. Where it falls, the search goes on from there.
+Where a stiffness vanishes, a higher order of the energy decides: its slope along the direction without stiffness
+at
+ever smaller displacements, with all other degrees of freedom relaxed. Where the energy falls, the search
+continues.
 """
 
 from __future__ import annotations
@@ -51,29 +56,29 @@ if TYPE_CHECKING:
     from ..model import Model
 
 STABLE, UNSTABLE, INDIFFERENT_KIND = "stable", "unstable", "indifferent"
-# steps back onto the constraints
+# maximum number of projection steps onto the constraints
 CLOSING = 30
 
 
 def make_system(mechanism: Mechanism) -> StaticSystem:
-    """The system of a mechanism that can be simulated; raises MechanismError otherwise."""
+    """Make the static system of a mechanism; raises MechanismError if it cannot be simulated."""
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
-    # the compiler and SciPy load slowly: only mechanisms that can be simulated pay for them
+    # the compiler and SciPy load slowly: import them only for mechanisms that can be simulated
     model = model_package.make_model(mechanism)
     for n, (force, call) in enumerate(zip(mechanism.user_forces, model.user_calls, strict=True)):
         places = np.array([model.origins[model.points[name]] for name in force.points])
         call.check(places.reshape(call.shape), np.zeros(call.shape))
         if call.failure:
             raise MechanismError(call.failure)
-        # a compiled function that disagrees with the plain one is dropped
+        # a compiled user function that disagrees with the interpreted one is discarded
         model.loads.user.calls[n, 0] = call.address
     return StaticSystem(model)
 
 
 class StaticSystem:
-    """The quadratic form of a model and its loads at rest."""
+    """The quadratic form of a model and its applied forces at rest."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -88,14 +93,14 @@ class StaticSystem:
             shape = (len(self.acting.f0), nq)
             self.F = sparse.csr_array(F, shape=shape).toarray()
         self.constraints = Constraints(self.form)
-        # driven joints stay where they start
+        # driven joints keep their initial value
         self.start = self.constraints.phi(np.zeros(nq))
-        # stiffness of user forces is a difference
+        # the stiffness of user forces is a finite difference
         self.flat = FLAT_DIFFERENCE if model.user_calls else INDIFFERENT
 
     @cached_property
     def scale(self) -> float:
-        """The largest force at the start and at some configurations near it: at a rest all of them may vanish."""
+        """Largest force at and near the start configuration; at an equilibrium all forces may vanish."""
         rng = np.random.default_rng(7)
         Z = self.state(np.zeros(self.model.coordinates)).freedom_basis
         sizes = [float(np.linalg.norm(self.form.Q))]
@@ -104,7 +109,7 @@ class StaticSystem:
             try:
                 sizes.append(float(np.linalg.norm(self.loads(FIRST * Z @ u)[0])))
             except MechanismError:
-                # a spring has no length there
+                # a spring has zero length there
                 continue
         return max(sizes)
 
@@ -128,17 +133,17 @@ class StaticSystem:
         return Q, self.F.T @ by_q @ self.F, self.F.T @ by_v @ self.F
 
     def state(self, q: Floats) -> StaticState:
-        """All at a position."""
+        """Forces, stiffness and damping at a configuration."""
         return StaticState(self, q)
 
     def places(self, q: Floats) -> dict[str, Floats]:
-        """World places of the model's points [m]."""
+        """World coordinates of the model's points [m]."""
         m = self.model
         moved = m.origins + (m.places @ q).reshape(len(m.points), m.dimension)
         return {name: moved[i] for name, i in m.points.items()}
 
     def close(self, q: Floats) -> Floats | None:
-        """The nearest position that the joints allow; None if there is none near."""
+        """The nearest configuration that satisfies the constraints; None if there is none nearby."""
 
         def look(q: Floats) -> tuple[Floats, Floats]:
             return self.constraints.phi(q) - self.start, self.constraints.jacobian(q)
@@ -148,7 +153,7 @@ class StaticSystem:
 
 
 class StaticState:
-    """Forces, freedoms, stiffness and damping at a position."""
+    """Forces, degrees of freedom, stiffness and damping at a configuration."""
 
     def __init__(self, system: StaticSystem, q: Floats) -> None:
         self.system, self.q = system, q
@@ -160,43 +165,43 @@ class StaticState:
             U, s, Vt = np.zeros((0, 0)), np.zeros(0), np.eye(len(q))
         kept = s > DEPENDENT_VALUE * s.max(initial=0.0)
         rank = int(np.count_nonzero(kept))
-        # freedoms: columns that no equation holds
+        # degrees of freedom: columns that span the null space of J
         self.freedom_basis = Vt[rank:].T
         self.left_null = U[:, rank:]
         self.smallest = float(s[rank - 1] / s[0]) if rank else 1.0
         self.lam = U[:, :rank] @ ((Vt[:rank] @ self.Q) / s[:rank])
-        # all forces, so that their sum may vanish
+        # all forces separately, because their sum may vanish
         parts = [system.form.Q, self.Q - system.form.Q]
         self.force_scale = plain_sum(float(np.linalg.norm(part)) for part in parts)
 
     @property
     def freedoms(self) -> int:
-        """How many there are."""
+        """Number of degrees of freedom."""
         return int(self.freedom_basis.shape[1])
 
     @cached_property
     def gradient(self) -> Floats:
-        """Of the potential energy along the freedoms."""
+        """Gradient of the potential energy along the degrees of freedom."""
         return -self.freedom_basis.T @ self.Q
 
     @property
     def residual(self) -> float:
-        """Force along the freedoms, as a share of all forces."""
+        """Force along the degrees of freedom, as a share of all forces."""
         size = float(np.linalg.norm(self.gradient))
-        # where forces cancel, even within one user force, those a link away count
+        # where forces cancel, even within one user force, use those one link length away
         away = max(self.system.scale, float(np.abs(self.Q_q).max(initial=0.0)))
         scale = max(self.force_scale, LEAST_FORCE * away)
         return size / scale if scale > 0 else 0.0
 
     @cached_property
     def stiffness(self) -> Floats:
-        """In the freedoms."""
+        """Stiffness matrix in the degrees of freedom."""
         Z = self.freedom_basis
         return self.system.constraints.curvature(self.lam, Z) - Z.T @ self.Q_q @ Z
 
     @cached_property
     def indifferent(self) -> float:
-        """Stiffness below this is none: rounding of the parts that it is the sum of."""
+        """Smaller stiffnesses count as zero: they are rounding of the summed terms."""
         parts = [np.abs(self.Q_q).max(initial=0.0)]
         parts += [np.abs(self.lam).max(initial=0.0), np.abs(self.Q).max(initial=0.0)]
         return max(INDIFFERENT * float(max(parts)), self.system.flat * self.system.scale)
@@ -208,41 +213,44 @@ class StaticState:
 
     @cached_property
     def principal(self) -> tuple[Floats, Floats]:
-        """Its eigenvalues, the smallest first, and eigenvectors."""
+        """Eigenvalues of the symmetric part, in increasing order, and eigenvectors."""
         values, vectors = np.linalg.eigh(self.principal_matrix)
         return values, vectors
 
     @property
     def stiffness_values(self) -> Floats:
-        """Its eigenvalues."""
+        """Eigenvalues of the symmetric part of the stiffness."""
         return self.principal[0]
 
     @cached_property
     def singular(self) -> bool:
-        """Whether a dependent equation bends along the freedoms: then not all of them are motions."""
+        """Whether a dependent equation has curvature along the degrees of freedom, so that not all are finite
+        motions.
+        """
         Z = self.freedom_basis
         curvature = self.system.constraints.curvature
         bent = [np.abs(curvature(n, Z)).max(initial=0.0) for n in self.left_null.T]
         return bool(max(bent, default=0.0) > BENT)
 
 
-# configurations at which forces are sampled
+# number of configurations at which forces are sampled
 SAMPLES = 4
-# steps of the search, and their lengths: at first, at most, and where it gives up
+# number of search steps, and step lengths: initial, largest, and the one below which the search gives up
 ITERATIONS = 1000
 FIRST, LONGEST, SHORTEST = 0.1, 0.5, 1e-14
-# displacements at which the energy's slope decides where there is no stiffness, in typical links, largest first;
-# steps that relax the other degrees of freedom; combinations of directions without stiffness that are tried
+# displacements at which the slope of the energy decides where there is no stiffness, in typical link lengths,
+# largest first; steps that relax the other degrees of freedom; number of combinations of directions without
+# stiffness
 DISPLACEMENTS = tuple(0.1 * 0.5**k for k in range(6))
 RELAXING, COMBINATIONS = 12, 6
-# between the starts of a list of equilibria, in typical links
+# distance between the starts of the searches for a list of equilibria, in typical link lengths
 APART = 0.1
-# equilibria further apart than this, in typical links, are connected by others in between only; forces between
-# two that are one are balanced as at these, up to so many times; balance to rounding
+# equilibria further apart, in typical link lengths, are connected only through others in between; forces between
+# two equilibria that are one may exceed those at both by this factor; a force balanced to rounding
 CONNECTED, BALANCED_BETWEEN, ROUNDED_BALANCE = 0.5, 10.0, 1e-13
-# saddles that a search leaves
+# number of saddle points that a search leaves
 MOST_SADDLES = 20
-# further from its start than this, in typical links, a mechanism falls without end
+# a mechanism further from its start, in typical link lengths, falls without end
 FAR = 100.0
 
 
@@ -250,10 +258,29 @@ FAR = 100.0
 class Equilibrium:
     """Where a mechanism can rest, or why it was not found.
 
-    found: whether forces balance in this configuration; stable: whether every small displacement costs
-    energy; kind: "stable", "unstable" or "indifferent", "" if none was found; order: of the energy that decides,
-    2 where the stiffness does, 0 if none up to a tenth of a link does; message: one sentence; residual: force
-    along the degrees of freedom as a share of all forces; iterations: steps of the search.
+    Attributes
+    ----------
+    mechanism : str
+        Name of the mechanism.
+    found : bool
+        Whether forces balance in this configuration.
+    stable : bool
+        Whether every small displacement increases the energy.
+    message : str
+        One sentence on the outcome.
+    residual : float
+        Force along the degrees of freedom as a share of all forces.
+    iterations : int
+        Number of search steps.
+    points : dict of str to ndarray
+        World coordinates of named points [m].
+    coordinates : ndarray
+        Coordinates of the model.
+    kind : str
+        "stable", "unstable" or "indifferent"; "" if no equilibrium was found.
+    order : int
+        Order of the energy that decides the stability: 2 if the stiffness does, 0 if no order does up to a tenth
+        of a link length.
     """
 
     mechanism: str
@@ -271,7 +298,7 @@ class Equilibrium:
         return f"<Equilibrium of '{self.mechanism}': {self.message}>"
 
     def position(self, name: str) -> Floats:
-        """World place of a joint, named point or centre of a body [m]."""
+        """World coordinates of a joint, named point or centre of mass [m]."""
         return pick(self.points, name, "joint, point or body")
 
 
@@ -279,9 +306,25 @@ class Equilibrium:
 def equilibrium(mechanism: Mechanism) -> Equilibrium:
     """Find the stable equilibrium that a mechanism falls into from its start position, at rest.
 
-    Driven joints are held where they are at the start. An unstable equilibrium is left along the direction in
-    which the energy falls. Where none is found, `found` is False and the message says why: nothing holds the
-    mechanism, or the loops cannot be followed.
+    Driven joints keep their initial value. The search leaves an unstable equilibrium along the direction in which
+    the
+    energy falls.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism at its start configuration.
+
+    Returns
+    -------
+    Equilibrium
+        If no equilibrium is found, ``found`` is False and ``message`` states why: the mechanism falls without end,
+        or the loops cannot be followed.
+
+    Raises
+    ------
+    MechanismError
+        If the mechanism cannot be simulated.
     """
     system = make_system(mechanism)
     start = np.zeros(system.model.coordinates)
@@ -295,17 +338,18 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
     Parameters
     ----------
     mechanism : Mechanism
-        Driven joints are held where they are at the start.
+        Driven joints keep their initial value.
     reach : float
-        How far searches start from the start position, in typical links.
+        Largest displacement from the start configuration at which searches begin, in typical link lengths.
 
     Returns
     -------
     tuple of Equilibrium
-        Searches start at the start position, and displaced from it along each degree of freedom, both ways; each
-        leads down to a stable equilibrium, and by Newton's steps to the next one of any kind. Equilibria that none
-        of these leads to are missed. Those connected by others in between, as in an indifferent mechanism, are
-        listed once. ``kind`` tells stable from unstable ones.
+        Searches begin at the start configuration, and at configurations displaced from it along each degree of
+        freedom in both directions. Each search leads down to a stable equilibrium, and Newton steps lead to the
+        next
+        equilibrium of any kind. Equilibria that no search reaches are missed. Connected equilibria, as in an
+        indifferent mechanism, are listed once. ``kind`` distinguishes stable from unstable ones.
 
     Raises
     ------
@@ -330,8 +374,8 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
 def _add_to_families(
     system: StaticSystem, families: list[list[Equilibrium]], one: Equilibrium
 ) -> None:
-    """Add an equilibrium to those that it is the same as, or that it is connected with by others: there the
-    mechanism is indifferent, or its energy so flat that forces do not tell them apart.
+    """Add an equilibrium to the family that contains it or is connected with it. Within a family the mechanism is
+    indifferent, or its energy is so flat that forces cannot distinguish the equilibria.
     """
     same = [family for family in families if any(_are_same(system, one, e) for e in family)]
     families[:] = [family for family in families if not any(family is x for x in same)]
@@ -339,12 +383,12 @@ def _add_to_families(
 
 
 def _goodness(one: Equilibrium) -> tuple[float, float]:
-    """Of several that are one, the one that balances best, and of these the nearest to the start."""
+    """Sort key that selects the best balanced equilibrium of a family, then the one nearest to the start."""
     return max(one.residual, ROUNDED_BALANCE), float(np.linalg.norm(one.coordinates))
 
 
 def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
-    """The start, and configurations displaced from it along each degree of freedom."""
+    """The start configuration, and configurations displaced from it along each degree of freedom."""
     start = np.zeros(system.model.coordinates)
     yield start
     here = system.state(start)
@@ -352,7 +396,7 @@ def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
     for direction in vectors.T:
         for sign in (-1.0, 1.0):
             q: Floats | None = start
-            # in steps that the loops follow
+            # in steps small enough for the loops to follow
             for _ in range(max(int(np.ceil(reach / APART)), 1)):
                 if q is None:
                     break
@@ -365,7 +409,7 @@ def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
 
 
 def _find_still(system: StaticSystem, q: Floats) -> Floats | None:
-    """The configuration at rest that Newton's steps lead to, stable or not; None if they lead nowhere."""
+    """The equilibrium that Newton steps lead to, stable or not; None if they do not converge."""
     best, least = None, BALANCED_ENOUGH
     for _ in range(RELAXING * 4):
         here = system.state(q)
@@ -383,7 +427,7 @@ def _find_still(system: StaticSystem, q: Floats) -> Floats | None:
 
 
 def _are_same(system: StaticSystem, one: Equilibrium, other: Equilibrium) -> bool:
-    """Whether two equilibria are one: next to each other, or with forces balanced all along between them."""
+    """Whether two equilibria are one: close together, or with balanced forces all along the path between them."""
     apart = float(np.abs(one.coordinates - other.coordinates).max(initial=0.0))
     if apart <= SAME_REST:
         return True
@@ -398,7 +442,7 @@ def _are_same(system: StaticSystem, one: Equilibrium, other: Equilibrium) -> boo
 
 
 def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int) -> Equilibrium:
-    """The equilibrium at a configuration, with what decides whether it is stable."""
+    """The equilibrium at a configuration, with its stability."""
     at = system.state(q)
     values = at.stiffness_values
     kind, order = "", 2
@@ -432,9 +476,9 @@ def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int
 
 
 def _decide(system: StaticSystem, at: StaticState) -> tuple[int, Floats | None]:
-    """The order of the energy that decides at a rest without negative stiffness, 0 if it is indifferent.
+    """The order of the energy that decides at an equilibrium without negative stiffness, 0 if it is indifferent.
 
-    And where the energy falls, if it does: then the rest is not stable.
+    Also returns a configuration with lower energy, if there is one: then the equilibrium is not stable.
     """
     values, vectors = at.principal
     flat = vectors[:, np.abs(values) <= at.indifferent]
@@ -456,26 +500,26 @@ def _decide(system: StaticSystem, at: StaticState) -> tuple[int, Floats | None]:
 
 
 def _follow(system: StaticSystem, at: StaticState, direction: Floats) -> tuple[int, Floats | None]:
-    """The order with which the energy changes along a direction; and where it is lower, if it falls."""
+    """The order of the energy change along a direction, and a configuration of lower energy if it falls."""
     slopes: list[tuple[float, Floats]] = []
     for size in DISPLACEMENTS:
         there = _relax(system, at, direction, size)
         if there is None:
             continue
         slope, q = there
-        # smaller ones are rounding, or none
+        # smaller slopes are rounding or zero
         if abs(slope) <= system.flat * system.scale * size:
             break
         slopes.append((slope, q))
     if not slopes:
         return 0, None
-    # the smallest displacement decides: there the lowest order is largest
+    # the smallest displacement decides: there the lowest order dominates
     slope = slopes[-1][0]
     ratio = abs(slopes[-2][0] / slope) if len(slopes) > 1 else 8.0
     order = max(int(np.rint(np.log2(max(ratio, 2.0)))) + 1, 3)
     falls = None
     for lower, q in reversed(slopes):
-        # as far as it falls on the way
+        # follow the path as long as the energy falls
         if not lower < 0:
             break
         falls = q
@@ -485,7 +529,7 @@ def _follow(system: StaticSystem, at: StaticState, direction: Floats) -> tuple[i
 def _relax(
     system: StaticSystem, at: StaticState, direction: Floats, size: float
 ) -> tuple[float, Floats] | None:
-    """The slope of the energy at a displacement along a direction, all other degrees of freedom relaxed."""
+    """The slope of the energy at a displacement along a direction, with all other degrees of freedom relaxed."""
     along = at.freedom_basis @ direction
     q = system.close(at.q + size * along)
     for _ in range(RELAXING):
@@ -505,7 +549,7 @@ def _relax(
 
 
 def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
-    """Position, message, whether forces balance there, and steps taken."""
+    """Configuration, message, whether forces balance there, and number of steps."""
     radius = FIRST
     here = system.state(q)
     if here.freedoms == 0:
@@ -532,7 +576,7 @@ def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
             expected = float(here.gradient @ move + 0.5 * move @ K @ move)
             gain = _work(system, q, there)
             fits = -gain / expected if expected < 0 else 0.0
-        # rounding of the work near the end says nothing about the model of the energy
+        # near the end the work is rounding and says nothing about the quadratic model of the energy
         tiny = float(np.linalg.norm(move)) < 1e-6
         if there is None or (fits < 0.1 and not tiny):
             radius = 0.25 * min(radius, float(np.linalg.norm(move)))
@@ -545,7 +589,7 @@ def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
         q, here = there, system.state(there)
         if np.abs(q).max() > FAR:
             return q, "nothing holds it: it falls without end", False, step
-        # rounding allows no more
+        # rounding prevents further progress
         ended = tiny and 0.5 * before <= here.residual < BALANCED_ENOUGH
         if ended and here.stiffness_values[0] >= -here.indifferent:
             return q, f"at rest after {step + 1} steps", True, step + 1
@@ -570,10 +614,10 @@ def _trust_step(values: Floats, g: Floats, radius: float, least: float) -> Float
     def length(shift: float) -> float:
         return float(np.linalg.norm(g / (values + shift)))
 
-    # shifts that make all values positive
+    # shifts that make all eigenvalues positive
     floor = max(0.0, -low) + max(least, 1e-14 * float(np.abs(values).max()))
     if length(floor) <= radius:
-        # on a ridge: the force does not say which way to fall; it falls along the weakest value
+        # on a ridge the force does not determine the direction of the fall: take that of the smallest eigenvalue
         p = -g / (values + floor)
         rest = np.sqrt(max(radius**2 - float(p @ p), 0.0))
         p[0] += np.copysign(rest, p[0] if p[0] != 0.0 else 1.0) if low < -least else 0.0
@@ -586,6 +630,6 @@ def _trust_step(values: Floats, g: Floats, radius: float, least: float) -> Float
 
 
 def _work(system: StaticSystem, a: Floats, b: Floats) -> float:
-    """Work of all forces on the straight way from a to b, by Simpson's rule: the drop of the energy."""
+    """Work of all forces along the straight line from a to b, by Simpson's rule: the decrease of the energy."""
     forces = [system.loads(a + share * (b - a))[0] for share in (0.0, 0.5, 1.0)]
     return float((forces[0] + 4.0 * forces[1] + forces[2]) @ (b - a)) / 6.0

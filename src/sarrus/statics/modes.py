@@ -1,4 +1,4 @@
-"""Small motions about a position of rest: frequencies, damping, shapes."""
+"""Small motions about an equilibrium: frequencies, damping, mode shapes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ if TYPE_CHECKING:
 class Mode:
     """One small motion: x(t) = Re(shape exp(eigenvalue t)).
 
-    eigenvalue [1/s], of a pair the one above the real axis; frequency [Hz]: of the same motion without
-    damping, |eigenvalue| / (2 pi), 0 if it does not swing back; damping: ratio, 1 and more if it does
-    not swing; shape: velocities of named points, the largest of all being 1.
+    Attributes
+    ----------
+    eigenvalue : complex
+        Eigenvalue [1/s]; of a conjugate pair, the one above the real axis.
+    frequency : float
+        Natural frequency of the undamped motion [Hz], |eigenvalue| / (2 pi); 0 if the motion does not oscillate.
+    damping : float
+        Damping ratio; 1 or more if the motion does not oscillate.
+
+    `shape` gives the velocities of named points, normalised so that the largest is 1.
     """
 
     eigenvalue: complex
@@ -61,17 +68,17 @@ class Modes:
 
     @property
     def eigenvalues(self) -> Complex:
-        """All of them [1/s], two a freedom, pairs side by side."""
+        """All eigenvalues [1/s], two per degree of freedom, conjugate pairs next to each other."""
         found = []
         for mode in self.modes:
             z = mode.eigenvalue
-            # a freedom without stiffness and damping has the value 0 twice
+            # a degree of freedom without stiffness and damping has the double eigenvalue 0
             found += [z] if z.imag == 0.0 and z != 0.0 else [z, z.conjugate()]
         return np.array(found)
 
     @property
     def frequencies(self) -> Floats:
-        """Of all modes [Hz]."""
+        """Natural frequencies of all modes [Hz]."""
         return np.array([mode.frequency for mode in self.modes])
 
     @property
@@ -91,8 +98,22 @@ class Modes:
 def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
     """Natural frequencies, damping and shapes of small motions about a position of rest.
 
-    at: an equilibrium found by `equilibrium`; left out, the start position must be one. Raises
-    MechanismError where forces do not balance, or at a singular position.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism.
+    at : Equilibrium, optional
+        An equilibrium found by `equilibrium`. By default the start configuration must be an equilibrium.
+
+    Returns
+    -------
+    Modes
+        The modes, slowest first, with notes.
+
+    Raises
+    ------
+    MechanismError
+        If forces do not balance, or if the configuration is singular.
     """
     system = make_system(mechanism)
     model = system.model
@@ -128,7 +149,7 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
 
 
 def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
-    """Eigenvalues and, as columns, displacements in the freedoms."""
+    """Eigenvalues and, as columns, displacements in the degrees of freedom."""
     from scipy import linalg
 
     Z = here.freedom_basis
@@ -140,18 +161,18 @@ def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
     even = np.abs(K - K.T).max() <= SYMMETRIC * max(scale, here.indifferent)
     if not np.any(C) and even:
         squares, shapes = linalg.eigh(0.5 * (K + K.T), M)
-        # rounding of the stiffness, in the unit of each mode: shapes have unit mass
+        # rounding of the stiffness in the unit of each mode; shapes have unit mass
         sizes = here.indifferent * np.sum(shapes**2, axis=0)
         squares = np.where(np.abs(squares) <= sizes, 0.0, squares)
         roots = np.sqrt(-squares.astype(complex))
         return np.concatenate([roots, -roots]), np.hstack([shapes, shapes]).astype(complex)
-    # freedoms without stiffness and damping have the value 0 twice, which rounding would tear apart
+    # degrees of freedom without stiffness and damping have the double eigenvalue 0, which rounding would split
     sizes, vectors = np.linalg.eigh(0.5 * (K + K.T))
     free = vectors[:, np.abs(sizes) <= here.indifferent]
     noise = 1e-12 * max(float(np.abs(C).max()), here.indifferent)
     if max(np.abs(C @ free).max(initial=0.0), np.abs(free.T @ C).max(initial=0.0)) > noise:
         free = vectors[:, :0]
-    # the others, apart from them by their mass
+    # the other degrees of freedom, mass-orthogonal to these
     T = linalg.null_space(free.T @ M) if free.shape[1] else np.eye(n)
     m = T.shape[1]
     first = np.block([[np.zeros((m, m)), np.eye(m)], [-T.T @ K @ T, -T.T @ C @ T]])
@@ -162,7 +183,7 @@ def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
 
 
 def _one_of_each(values: Complex) -> list[int]:
-    """One of every pair of conjugates, and every real value; of +-0 one."""
+    """Indices of one eigenvalue of every conjugate pair, every real one, and one of +-0."""
     chosen: list[int] = []
     rests = 0
     for i, value in enumerate(values):
@@ -184,7 +205,7 @@ def _make_mode(model: Model, value: complex, direction: Complex) -> Mode:
     size = abs(value)
     swings = abs(value.imag) > REAL_VALUE * size
     return Mode(
-        # no negative zeros
+        # avoid negative zeros
         eigenvalue=complex(value.real + 0.0, value.imag + 0.0 if swings else 0.0),
         frequency=float(size / (2.0 * np.pi)) if swings else 0.0,
         damping=float(-value.real / size) if size > 0.0 else 0.0,
