@@ -1,4 +1,4 @@
-"""What a designer asks of a driven mechanism: its kinematics over a cycle, and the quantities of textbooks."""
+"""Analysis of driven mechanisms: kinematics over a cycle, and the design quantities of textbooks."""
 
 from .design import Design, design, unit_of_number
 from .driven import kinematics

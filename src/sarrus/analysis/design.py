@@ -1,9 +1,9 @@
-"""A driven mechanism as its designer sees it, over one cycle of its drive.
+"""Design quantities of a driven mechanism over one cycle of its drive.
 
 With x the coordinate of the drive and x' its rate, T the kinetic energy, and a, alpha the accelerations of a body:
 
     reflected inertia   2 T / x'^2
-    shaking force       - sum m a                 what the moving bodies' inertia exerts on the frame
+    shaking force       - sum m a                 inertia force of the moving bodies on the frame
     shaking moment      - sum (r x m a + I alpha + w x I w)      about a point
     mechanical advantage of an output y           x' / y'
 """
@@ -30,16 +30,17 @@ from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
 if TYPE_CHECKING:
     from ..result import Result
 
-# of the largest rate of an output: below it stands still
+# share of the largest rate of an output: at a smaller rate the output is at rest
 STANDS = 1e-9
-# steps of Newton's method from a sample to a limit position
+# Newton steps from a sample to a limit position
 REFINEMENTS = 3
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Where an output turns back: time [s], coordinate of the drive, and of the output [rad or m]; whether the
-    output is largest there.
+    """A limit position of an output: time [s], coordinates of the drive and of the output [rad or m], and whether
+    the
+    output coordinate has a maximum there.
     """
 
     time: float
@@ -50,19 +51,19 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class DesignOutput:
-    """A body that a hinge or slider joins to the ground."""
+    """A body connected to the ground by a revolute or prismatic joint."""
 
     joint: Joint
     body: str
 
     @property
     def turns(self) -> bool:
-        """Whether its coordinate is an angle."""
+        """Whether the output coordinate is an angle."""
         return self.joint.kind.row.coordinate == "angle"
 
     @property
     def axis(self) -> Floats:
-        """The axis of its joint, of length 1."""
+        """Unit vector along the axis of the joint."""
         axis = np.array(self.joint.axis, dtype=float)
         return np.asarray(axis / np.linalg.norm(axis))
 
@@ -71,8 +72,14 @@ class DesignOutput:
 class Design(Sentences):
     """Quantities of one driven mechanism over its cycle; made by `sarrus.design`.
 
-    result: its kinematics; drive: name of the drive; period: time of a cycle [s], None if there is none, or the
-    mechanism does not come round.
+    Attributes
+    ----------
+    result : Result
+        Kinematics of the mechanism.
+    drive : str
+        Name of the drive.
+    period : float or None
+        Duration of a cycle [s]; None if the drive has no cycle, or if the mechanism does not complete it.
     """
 
     result: Result = field(repr=False)
@@ -83,7 +90,7 @@ class Design(Sentences):
 
     @property
     def times(self) -> Floats:
-        """Times of the positions [s], shape (n,)."""
+        """Times of the samples [s], shape (n,)."""
         return self.result.times
 
     @cached_property
@@ -92,12 +99,12 @@ class Design(Sentences):
 
     @property
     def joint(self) -> str:
-        """The driven joint."""
+        """Name of the driven joint."""
         return str(self.result.model.readings.drives[self.drive].joint)
 
     @property
     def turns(self) -> bool:
-        """Whether an angle is driven."""
+        """Whether the driven coordinate is an angle."""
         return bool(self.result.model.readings.drives[self.drive].turns)
 
     @cached_property
@@ -107,7 +114,7 @@ class Design(Sentences):
 
     @cached_property
     def speed(self) -> Floats:
-        """Its rate [rad/s or m/s], shape (n,)."""
+        """Rate of the drive coordinate [rad/s or m/s], shape (n,)."""
         return np.array([self._pieces.rate(t) for t in self.times])
 
     # the motor
@@ -124,29 +131,33 @@ class Design(Sentences):
 
     @property
     def peak_torque(self) -> float:
-        """Largest magnitude of the torque or force of the drive."""
+        """Largest absolute torque or force of the drive."""
         return _peak(self.torque)
 
     @property
     def rms_torque(self) -> float:
-        """Root of the mean square of the torque or force over the cycle, which heats the motor."""
+        """Root mean square of the drive torque or force over the cycle, which determines the heating of the
+        motor.
+        """
         return float(np.sqrt(_mean(self.times, self.torque**2)))
 
     @property
     def peak_power(self) -> float:
-        """Largest power that the drive has to deliver [W]."""
+        """Largest power that the drive must deliver [W]."""
         return float(np.nanmax(self.power, initial=0.0))
 
     @property
     def torque_speed(self) -> Floats:
-        """Speed and torque at each position, shape (n, 2): what a motor's curve has to enclose."""
+        """Speed and torque at each sample, shape (n, 2); the characteristic curve of the motor must enclose
+        them.
+        """
         return np.column_stack([self.speed, self.torque])
 
     @cached_property
     def reflected_inertia(self) -> Floats:
-        """Inertia of all bodies as the drive feels it [kg m^2], or [kg] of a travel, shape (n,).
+        """Inertia of all bodies reflected to the drive [kg m^2], or [kg] for a travel, shape (n,).
 
-        Not a number where the drive stands still.
+        NaN where the drive is at rest.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             moves = np.abs(self.speed) > STANDS * np.abs(self.speed).max(initial=0.0)
@@ -156,14 +167,17 @@ class Design(Sentences):
 
     @cached_property
     def shaking_force(self) -> Floats:
-        """Force of the bodies' inertia on the frame [N], shape (n, dimension)."""
+        """Inertia force of the bodies on the frame [N], shape (n, dimension)."""
         forces = [body.mass * self.result.acceleration(body.name) for body in self._bodies]
         return -np.add.reduce(forces)
 
     def shaking_moment(self, about: ArrayLike | None = None) -> Floats:
-        """Moment of the bodies' inertia on the frame [N m]: shape (n,) in the plane, (n, 3) in space.
+        """Inertia moment of the bodies on the frame [N m]: shape (n,) in 2-D, (n, 3) in 3-D.
 
-        about: a point [m]; the driven joint at the start if left out.
+        Parameters
+        ----------
+        about : array_like, optional
+            Reference point [m]; by default the driven joint at the start.
         """
         place = self.result.model.origin(self.joint) if about is None else np.asarray(about, float)
         planar = self.result.model.dimension == 2
@@ -200,23 +214,24 @@ class Design(Sentences):
 
     @cached_property
     def four_bars(self) -> tuple[FourBar, ...]:
-        """Four-bars in the mechanism, in the plane."""
+        """Four-bar linkages in a planar mechanism."""
         return tuple(find_four_bars(self.result.mechanism))
 
     @cached_property
     def slider_cranks(self) -> tuple[SliderCrank, ...]:
-        """Slider-cranks in the mechanism, in the plane."""
+        """Slider-cranks in a planar mechanism."""
         return tuple(find_slider_cranks(self.result.mechanism))
 
     @property
     def loops(self) -> tuple[FourBar | SliderCrank, ...]:
-        """Four-bars, then slider-cranks."""
+        """Four-bar linkages, then slider-cranks."""
         return (*self.four_bars, *self.slider_cranks)
 
     @cached_property
     def transmission_angles(self) -> dict[str, Floats]:
-        """Transmission angle of each four-bar and slider-crank on the ground [rad], 0 to pi/2, by its joints
-        ("A-B-C-D"); which link of another loop drives the others depends on what is around it.
+        """Transmission angle [rad], 0 to pi/2, of each four-bar and slider-crank whose base is the ground, keyed
+        by its
+        joints ("A-B-C-D"). Other loops are omitted: which of their links is the input depends on the other loops.
         """
         return {
             loop.name: loop.measure_transmission(self.result)
@@ -228,9 +243,9 @@ class Design(Sentences):
 
     @cached_property
     def outputs(self) -> dict[str, DesignOutput]:
-        """Bodies that hinges and sliders join to the ground and that are not driven, by the name of the joint.
+        """Bodies connected to the ground by undriven revolute or prismatic joints, keyed by the name of the joint.
 
-        A pin that holds several bodies has an output for each: "B on knee".
+        A joint that connects several bodies has one output per body: "B on knee".
         """
         ground, out = Mechanism.GROUND, {}
         for joint in self.result.mechanism.joints:
@@ -244,7 +259,7 @@ class Design(Sentences):
         return out
 
     def output_rates(self, output: str, result: Result | None = None) -> tuple[Floats, Floats]:
-        """Rate and second rate of an output [rad/s or m/s, and per second], shape (n,)."""
+        """First and second time derivative of an output [rad/s or m/s, and per second], shape (n,)."""
         result = self.result if result is None else result
         found = pick(self.outputs, output, "output")
         if not found.turns:
@@ -265,23 +280,26 @@ class Design(Sentences):
         return np.asarray(moved @ found.axis)
 
     def mechanical_advantage(self, output: str) -> Floats:
-        """Force or torque at an output over that of the drive, without losses and inertia, shape (n,).
+        """Output force or torque over that of the drive, without losses and inertia, shape (n,).
 
-        It is the rate of the drive over that of the output; infinite at limit positions of the output, 0 where
-        the drive is at a dead centre.
+        It equals the rate of the drive over that of the output: infinite at limit positions of the output, 0 where
+        the
+        drive is at a dead centre.
         """
         rate, _ = self.output_rates(output)
         with np.errstate(divide="ignore"):
             return np.asarray(self.speed / rate)
 
     def limits(self, output: str) -> tuple[Limit, ...]:
-        """Limit positions of an output, where it turns back (dead centres, if it is to drive), in order."""
+        """Limit positions of an output, where it reverses (dead centres if it becomes the input), in order of
+        time.
+        """
         rate, _ = self.output_rates(output)
         near = np.abs(rate) <= STANDS * np.abs(rate).max(initial=0.0)
         sign = np.sign(np.where(near, 0.0, rate))
         if not sign.any():
             return ()
-        # a sample that stands still has the sign of the next that does not
+        # a sample at rest takes the sign of the next moving sample
         for i in range(len(sign) - 2, -1, -1):
             sign[i] = sign[i] or sign[i + 1]
         found = np.flatnonzero(sign[:-1] * sign[1:] < 0)
@@ -305,9 +323,12 @@ class Design(Sentences):
         )
 
     def time_ratio(self, output: str) -> float:
-        """Time of the longer over that of the shorter stroke of an output, over a cycle; 1 if they are equal.
+        """Duration of the longer over that of the shorter stroke of an output in a cycle; 1 if they are equal.
 
-        Raises ValueError if the output does not have one limit position at either end.
+        Raises
+        ------
+        ValueError
+            If the output does not have exactly one limit position at each end.
         """
         limits = self.limits(output)
         if len(limits) != 2 or self.period is None:
@@ -320,7 +341,7 @@ class Design(Sentences):
     # points
 
     def coupler_curve(self, body: str, at: ArrayLike) -> Floats:
-        """Path of the point of a body that is at a place [m] at the start, shape (n, dimension)."""
+        """Path of the body point that is at the given coordinates [m] at the start, shape (n, dimension)."""
         result = self.result
         known = {b.name: b for b in result.mechanism.bodies}
         arm = np.asarray(at, float) - pick(known, body, "body").center
@@ -328,24 +349,25 @@ class Design(Sentences):
         return np.asarray(result.position(body) + self._turn(body)[:, :d, :d] @ arm)
 
     def _turn(self, body: str) -> Floats:
-        """Rotation matrices of a body since the start, (n, 3, 3).
+        """Rotation matrices of a body relative to the start, (n, 3, 3).
 
-        A thin rod in space has no spin about itself, which would move none of its points.
+        A thin rod in 3-D has zero spin about its own axis, which moves none of its points.
         """
         return read_turns(self.result.model.body_rows.only(body), self.result.coordinates)[:, 0]
 
     def instant_centre(self, first: str, second: str = Mechanism.GROUND) -> Floats:
-        """Instant centre of the motion of one body relative to another [m], shape (n, 2); in the plane.
+        """Instant centre of the motion of one body relative to another [m], shape (n, 2); planar mechanisms only.
 
-        Not a number where one only translates relative to the other: the centre is at infinity.
+        NaN where the relative motion is a pure translation: the centre is at infinity.
         """
         if self.result.model.dimension != 2:
             raise MechanismError("instant centres are points of planar mechanisms")
         (p1, v1, w1), (p2, v2, w2) = (self._motion(body) for body in (first, second))
         spin = w1 - w2
-        # v1 + w1 k x (x - p1) = v2 + w2 k x (x - p2): solved for x
+        # solve v1 + w1 k x (x - p1) = v2 + w2 k x (x - p2) for x
         right = v2 - v1 + w1[:, None] * _quarter(p1) - w2[:, None] * _quarter(p2)
-        # a body without spin has velocities all the same: over the mechanism's size these are the measure
+        # all points of a body without spin have the same velocity: this velocity over the mechanism's size is the
+        # scale
         speed = np.abs(np.concatenate([v1, v2])).max(initial=0.0) / self.result.mechanism.size
         size = max(float(np.abs(np.concatenate([w1, w2])).max(initial=0.0)), float(speed))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -354,7 +376,7 @@ class Design(Sentences):
         return np.asarray(place)
 
     def _motion(self, body: str) -> tuple[Floats, Floats, Floats]:
-        """Centre, velocity and angular velocity of a body of the plane."""
+        """Centre of mass, its velocity, and the angular velocity of a body of a planar mechanism."""
         n = len(self.times)
         if body == Mechanism.GROUND:
             return np.zeros((n, 2)), np.zeros((n, 2)), np.zeros(n)
@@ -364,7 +386,7 @@ class Design(Sentences):
     # summaries
 
     def columns(self) -> dict[str, Floats]:
-        """All quantities over time, by name with unit."""
+        """All quantities over time, keyed by name with unit."""
         unit, rate = ("rad", "rad/s") if self.turns else ("m", "m/s")
         force, inertia = ("N m", "kg m^2") if self.turns else ("N", "kg")
         word = "torque" if self.turns else "force"
@@ -393,15 +415,15 @@ class Design(Sentences):
         Parameters
         ----------
         names
-            Columns without unit ("drive torque", "D.mechanical advantage"), or their last words, which take all
-            that end with them ("transmission angle"); the torque of the drive, transmission angles and mechanical
-            advantages if left out.
+            Columns without unit ("drive torque", "D.mechanical advantage"), or their last words, which select all
+            columns that end with them ("transmission angle"). By default the drive torque, transmission angles and
+            mechanical advantages.
         over
             The column of the horizontal axis: "input", "t", "speed", ...
         degrees
             Whether angles are drawn in degrees.
         ax
-            Axes of matplotlib to draw into, instead of a figure; they are returned.
+            Matplotlib axes to draw into, instead of a new figure; they are returned.
         """
         columns = {_bare(name): name for name in self.columns()}
         values = self.columns()
@@ -421,7 +443,7 @@ class Design(Sentences):
         return notebook_view.make_figure(self.result.scene, [side])
 
     def numbers(self) -> dict[str, float]:
-        """The numbers of the summary by name with unit, also for studies."""
+        """The numbers of the summary keyed by name with unit, also for studies."""
         force, inertia = ("N m", "kg m^2") if self.turns else ("N", "kg")
         word = "torque" if self.turns else "force"
         out = {
@@ -478,12 +500,12 @@ class Design(Sentences):
             yield f"{label.replace('.', ': ', 1)}: {shown.removesuffix(' 1')}"
 
     def _input_range(self, loop: FourBar) -> str:
-        """How far the input of a four-bar on the ground turns."""
+        """Rotation range of the input of a four-bar with the ground as base, in words."""
         if loop.bodies[0] != Mechanism.GROUND:
             return f", base '{loop.bodies[0]}'"
         if loop.input_limits is None:
             return "; its input turns fully"
-        # rounding is no angle
+        # rounding must not show as an angle
         low, high = np.round(np.degrees(loop.input_limits), 6)
         return f"; its input is between {low:.4g} and {high:.4g} degrees from the ground line"
 
@@ -506,19 +528,19 @@ def design(
     Parameters
     ----------
     mechanism
-        With one degree of freedom, and a drive for it, or `joint`.
+        A mechanism with one degree of freedom, and a drive for it unless `joint` is given.
     times
-        Increasing times [s] from 0 on; one cycle in steps of half a degree if left out.
+        Increasing times [s] starting at 0; by default one cycle in steps of half a degree.
     joint
         A joint to drive at constant speed, for a mechanism without a drive.
     speed
-        Of that joint [rad/s or m/s].
+        Speed of that joint [rad/s or m/s].
 
     Returns
     -------
     Design
         Torque, power, reflected inertia, shaking force and moment, four-bars with Grashof class and transmission
-        angles, limit positions, time ratios, mechanical advantage, instant centres and coupler curves; it prints
+        angles, limit positions, time ratios, mechanical advantage, instant centres and coupler curves. It prints
         as sentences.
     """
     if joint is not None:
@@ -547,7 +569,7 @@ def design(
 
 
 def unit_of_number(name: str) -> str:
-    """Unit of a number of the summary, by its name without unit; empty where it depends on the mechanism."""
+    """Unit of a number of the summary, by its name without unit; empty if it depends on the mechanism."""
     word = name.rpartition(".")[2]
     return {
         "peak torque": "N m",
@@ -561,7 +583,7 @@ def unit_of_number(name: str) -> str:
     }.get(word, "")
 
 
-# what is drawn if nothing is named
+# columns drawn by default
 _DRAWN = ("drive torque", "drive force", "transmission angle", "mechanical advantage")
 
 
@@ -572,7 +594,7 @@ def _item(columns: dict[str, str], values: dict[str, Floats], name: str) -> tupl
 
 
 def _shown(column: str, values: Floats, degrees: bool) -> tuple[str, Floats]:
-    """A column with its unit, in degrees for radians; values that are infinite are left out."""
+    """A column with its unit, radians converted to degrees on request; infinite values are left out."""
     finite = np.where(np.isfinite(values), values, np.nan)
     if not degrees or "[rad" not in column:
         return column, finite
@@ -585,7 +607,7 @@ def _bare(quantity: str) -> str:
 
 
 def _start_of(mechanism: Mechanism, name: str) -> float:
-    """Where the motion of a drive begins: 0, but the length of a distance joint."""
+    """Initial value of the motion of a drive: 0, or the length of a distance joint."""
     joint = next((j for j in mechanism.joints if j.name == name), None)
     if joint is None or not joint.kind.row.is_link:
         return 0.0
@@ -597,7 +619,7 @@ def _in_space(x: Floats) -> Floats:
 
 
 def _quarter(x: Floats) -> Floats:
-    """Vectors of the plane turned by a quarter, counterclockwise."""
+    """Planar vectors rotated by 90 degrees counterclockwise."""
     return np.column_stack([-x[:, 1], x[:, 0]])
 
 

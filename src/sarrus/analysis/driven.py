@@ -1,9 +1,9 @@
-"""Kinematics of mechanisms that are driven in every degree of freedom.
+"""Kinematics of mechanisms with a drive for every degree of freedom.
 
-The constraints alone, with the motions of the drives on their right side, determine positions, velocities and
-accelerations at every time. They are followed by Taylor series from the start on, which also pass singular
-configurations, and closed to rounding at each requested time; masses and forces matter for reactions and drive
-torques only. A compiled kernel does all times in one call.
+The constraints alone, with the prescribed motions of the drives on their right-hand side, determine positions,
+velocities and accelerations at every time. Taylor series follow them from the start, also through singular
+configurations, and the result is projected onto the constraints to rounding at each requested time. Masses and
+forces only affect reactions and drive torques. A compiled kernel computes all times in one call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..simulate import simulate
 if TYPE_CHECKING:
     from ..result import Result
 
-# positions over a cycle if no times are given: every half degree, both ends included
+# number of configurations over a cycle if no times are given: every half degree, both ends included
 POSITIONS = 721
 
 
@@ -33,20 +33,20 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     Parameters
     ----------
     mechanism
-        A mechanism with as many drives as it has degrees of freedom.
+        A mechanism with as many drives as degrees of freedom.
     times
-        Increasing times [s] from 0 on; one cycle of the drive in steps of half a degree if left out.
+        Increasing times [s] starting at 0; by default one cycle of the drive in steps of half a degree.
 
     Returns
     -------
     Result
-        As of `simulate`: `position`, `velocity`, `acceleration`, `reaction`, `drive_force`, ... at the times.
-        If a drive reaches a dead centre the result ends there, `status` is "blocked" and `message` says where.
+        As from `simulate`: `position`, `velocity`, `acceleration`, `reaction`, `drive_force`, ... at these times.
+        If a drive reaches a dead centre, the result ends there, `status` is "blocked" and `message` states where.
 
     Raises
     ------
     MechanismError
-        If degrees of freedom are left that no drive moves, or no cycle is known.
+        If there are degrees of freedom without a drive, or if the drive has no known cycle.
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
@@ -55,14 +55,14 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     moments = cycle_times(mechanism) if times is None else np.atleast_1d(np.asarray(times, float))
     if not len(moments):
         raise ValueError("there are no times; give one at least")
-    # a run of no duration does not exist: a single time 0 needs some
+    # a run needs a positive duration, also for the single time 0
     duration = float(moments[-1]) if moments[-1] > 0 else 1.0
-    # velocities at the start are those of the drives
+    # the drives determine the start velocities
     alone = mechanism.copy()
     alone.velocities.clear()
     alone.angular_velocities.clear()
     result = simulate(alone, duration, outputs=moments, dense=True)
-    # SciPy and the compiler are loaded by now
+    # SciPy and the compiler are already loaded here
     from ..run_single import is_held
 
     if not is_held(result.model):
@@ -71,7 +71,7 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
 
 
 def count_free(mechanism: Mechanism) -> int:
-    """Degrees of freedom of the motion that no drive moves; also where the start is singular."""
+    """Number of finite degrees of freedom without a drive; also correct if the start is singular."""
     bare = mechanism.copy()
     bare.drives.clear()
     return max(int(inspect(bare).mobility_motion) - len({d.joint for d in mechanism.drives}), 0)
@@ -86,7 +86,7 @@ def _reject(mechanism: Mechanism, free: int) -> None:
 
 
 def cycle_times(mechanism: Mechanism, positions: int = POSITIONS) -> Floats:
-    """Times over one cycle of the drives [s], evenly spaced."""
+    """Evenly spaced times over one cycle of the drives [s]."""
     periods = [find_period(mechanism, drive.name) for drive in mechanism.drives]
     known = sorted({period for period in periods if period is not None})
     if len(known) != 1 or None in periods:
@@ -98,7 +98,7 @@ def cycle_times(mechanism: Mechanism, positions: int = POSITIONS) -> Floats:
 
 
 def find_period(mechanism: Mechanism, name: str) -> float | None:
-    """Time of one turn of a drive at constant speed, or of one period of a sine [s]; None if it has none."""
+    """Duration of one turn of a drive at constant speed, or of one period of a sine [s]; None if it has none."""
     drive = next(d for d in mechanism.drives if d.name == name)
     joint = next(j for j in mechanism.joints if j.name == drive.joint)
     motion = drive.motion

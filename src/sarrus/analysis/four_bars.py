@@ -1,7 +1,7 @@
-"""Four-bars and slider-cranks found inside a mechanism: lengths, Grashof class, limits, transmission angles.
+"""Four-bar linkages and slider-cranks in a mechanism: lengths, Grashof class, limits, transmission angles.
 
 With ground g, input a, coupler b, output c and the input angle x from the ground line, the diagonal is
-z^2 = g^2 + a^2 - 2 g a cos x, and the transmission angle m between coupler and output has
+z^2 = g^2 + a^2 - 2 g a cos x, and the transmission angle m between coupler and output satisfies
 
     cos m = (b^2 + c^2 - z^2) / (2 b c).
 """
@@ -21,7 +21,7 @@ from ..mechanism import Joint, Mechanism
 if TYPE_CHECKING:
     from ..result import Result
 
-# of the sum of two lengths: how near to equality a four-bar is a change-point mechanism
+# share of the sum of two lengths: a four-bar this close to equality is a change-point mechanism
 CHANGE_POINT = 1e-9
 
 
@@ -30,7 +30,7 @@ class FourBar:
     """A loop of four links and four pins.
 
     bodies: base, input, coupler, output; joints: base to input, input to coupler, coupler to output, output to
-    base; lengths of the links between their pins [m], in the order of the bodies.
+    base; lengths: distances between the pins of each link [m], in the order of the bodies.
     """
 
     bodies: tuple[str, str, str, str]
@@ -39,20 +39,21 @@ class FourBar:
 
     @property
     def name(self) -> str:
-        """Its joints, as "A-B-C-D"."""
+        """Names of its joints, as "A-B-C-D"."""
         return "-".join(self.joints)
 
     @property
     def grashof(self) -> float:
-        """Sum of the lengths of the other two links minus that of the shortest and the longest [m]: >= 0 if a
-        link can turn fully.
+        """Sum of the lengths of the other two links minus those of the shortest and the longest [m]; >= 0 if a
+        link can
+        rotate fully.
         """
         s, p, q, longest = sorted(self.lengths)
         return p + q - s - longest
 
     @property
     def kind(self) -> str:
-        """Its Grashof class, by which link is the shortest."""
+        """Grashof class, by which link is the shortest."""
         total = plain_sum(self.lengths)
         if abs(self.grashof) <= CHANGE_POINT * total:
             return "change point"
@@ -63,10 +64,11 @@ class FourBar:
 
     @property
     def input_limits(self) -> tuple[float, float] | None:
-        """Angles of the input from the ground line at its dead centres [rad], 0 to pi; None if it turns fully.
+        """Angles of the input from the ground line at its dead centres [rad], 0 to pi; None if it rotates fully.
 
-        The larger one is where coupler and output are stretched out, the smaller one where they are folded;
-        0 and pi where there is none on that side.
+        At the larger angle coupler and output are extended, at the smaller one they are folded; pi and 0 if there
+        is no
+        dead centre on that side.
         """
         g, a, b, c = self.lengths
         folded, stretched = ((g * g + a * a - z * z) / (2 * g * a) for z in (abs(b - c), b + c))
@@ -76,7 +78,7 @@ class FourBar:
         return low, high
 
     def transmission(self, angle: Floats | float) -> Floats:
-        """Transmission angle [rad], 0 to pi/2, at angles of the input from the ground line."""
+        """Transmission angle [rad], 0 to pi/2, for given angles of the input from the ground line."""
         g, a, b, c = self.lengths
         square = g * g + a * a - 2 * g * a * np.cos(angle)
         return _acute(np.arccos(np.clip((b * b + c * c - square) / (2 * b * c), -1.0, 1.0)))
@@ -92,7 +94,7 @@ class SliderCrank:
     """A loop of three pins and a slider.
 
     bodies: base, crank, rod, slider; joints: base to crank, crank to rod, rod to slider, slider to base; crank
-    and rod: lengths [m]; offset: distance of the crank's pin from the path of the rod's end [m].
+    and rod: lengths [m]; offset: distance of the crank pin from the path of the rod end [m].
     """
 
     bodies: tuple[str, str, str, str]
@@ -103,18 +105,18 @@ class SliderCrank:
 
     @property
     def name(self) -> str:
-        """Its joints, as "O-A-B-guide"."""
+        """Names of its joints, as "O-A-B-guide"."""
         return "-".join(self.joints)
 
     @property
     def kind(self) -> str:
-        """Whether its crank turns fully."""
+        """Whether its crank rotates fully, in words."""
         turns = self.crank + abs(self.offset) <= self.rod
         return "slider-crank" + ("" if turns else " whose crank does not turn fully")
 
     @property
     def stroke(self) -> float:
-        """Distance between the dead centres of the slider [m], if the crank turns fully."""
+        """Distance between the dead centres of the slider [m], if the crank rotates fully."""
         far, near = self.rod + self.crank, self.rod - self.crank
         return float(np.sqrt(far**2 - self.offset**2) - np.sqrt(near**2 - self.offset**2))
 
@@ -131,8 +133,9 @@ class SliderCrank:
 def find_four_bars(mechanism: Mechanism) -> list[FourBar]:
     """All loops of four links and four pins of a planar mechanism.
 
-    The base is the ground if it is in the loop, else its longest link; the input is the driven link, if one is
-    driven, else the one of the joint that was named first.
+    The base is the ground if it is in the loop, else the longest link. The input is the driven link if there is
+    one,
+    else the link of the joint that was defined first.
     """
     if mechanism.dimension != 2:
         return []
@@ -181,7 +184,7 @@ def find_slider_cranks(mechanism: Mechanism) -> list[SliderCrank]:
 def _loops(
     mechanism: Mechanism, pins: dict[str, Joint]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Bodies and pins of all loops of four; joint i is between body i and body i + 1."""
+    """Bodies and pins of all loops of four; joint i connects body i and body i + 1."""
     between: dict[frozenset[str], list[str]] = {}
     for name, joint in pins.items():
         for two in combinations(dict.fromkeys(joint.bodies), 2):
@@ -206,7 +209,7 @@ def _loops(
 
 
 def _choices(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
-    """One pin of each list, all of them different."""
+    """All selections of one pin from each list without repetition."""
     for a in lists[0]:
         for b in lists[1]:
             for c in lists[2]:
@@ -218,12 +221,12 @@ def _choices(lists: list[list[str]]) -> Iterator[tuple[str, ...]]:
 def _with_base(
     mechanism: Mechanism, bodies: tuple[str, ...], joints: tuple[str, ...], lengths: list[float]
 ) -> FourBar:
-    """The loop from its base on, in the direction of its input."""
+    """The loop starting at its base, in the direction of its input."""
     ground = mechanism.GROUND
     base = bodies.index(ground) if ground in bodies else int(np.argmax(lengths))
     driven = {drive.joint for drive in mechanism.drives}
     order = {j.name: n for n, j in enumerate(mechanism.joints)}
-    # joints at the two ends of the base: after it and before it
+    # the joints at both ends of the base
     after, before = joints[base], joints[base - 1]
     forward = (after in driven, -order[after]) >= (before in driven, -order[before])
     step = 1 if forward else -1
@@ -242,7 +245,7 @@ def _at(joint: Joint) -> Floats:
 
 
 def _angle_between(a: Floats, b: Floats) -> Floats:
-    """Angles between vectors of the plane [rad], 0 to pi."""
+    """Angles between planar vectors [rad], 0 to pi."""
     cross = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
     return np.asarray(np.arctan2(np.abs(cross), np.einsum("ti,ti->t", a, b)))
 
@@ -252,6 +255,6 @@ def _acute(angle: Floats) -> Floats:
 
 
 def _turn_of(result: Result, body: str) -> Floats:
-    """Rotation matrices of a body in the plane, (n, 2, 2)."""
+    """Rotation matrices of a body in a planar mechanism, (n, 2, 2)."""
     x = np.zeros(len(result.times)) if body == Mechanism.GROUND else result.orientation(body)
     return np.array([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]]).transpose(2, 0, 1)

@@ -1,4 +1,4 @@
-"""A consistent start: loops closed from approximate positions, and velocities that the joints allow."""
+"""Consistent initial conditions: loops closed from approximate positions, and velocities that the joints allow."""
 
 from ..lazy import load_on_use
 from .assemble import Assembly, AssemblyError, assemble, assemble_branches

@@ -1,4 +1,4 @@
-"""Loops closed from approximate positions; how: closing.py and docs/assembly.md."""
+"""Closes loops from approximate positions; the method is in loop_closing.py and docs/assembly.md."""
 
 from __future__ import annotations
 
@@ -35,11 +35,24 @@ if TYPE_CHECKING:
 class Assembly(Sentences):
     """A closed mechanism and how it was closed.
 
-    mechanism: a new one, written at the closed position; moved [m]: how far the centre of the body
-    `moved_body` went, turned [rad]: how far `turned_body` turned, both the largest; distance [m]: length of
-    the whole displacement, which is least, as weighted; gaps_before, gaps_after: of each joint; velocities:
-    sentences on given velocities that had to change; start: 0 if it was reached from the given position, else
-    the number of the random start that led here.
+    Attributes
+    ----------
+    mechanism : Mechanism
+        A new mechanism, defined at the closed configuration.
+    moved, moved_body : float, str
+        Largest displacement of a centre of mass [m], and its body.
+    turned, turned_body : float, str
+        Largest rotation of a body [rad], and its body.
+    distance : float
+        Norm of the weighted displacement [m], which is minimal.
+    iterations : int
+        Number of steps.
+    gaps_before, gaps_after : dict of str to Gap
+        The gap of each joint.
+    velocities : tuple of str
+        Sentences on given velocities that had to change.
+    start : int
+        0 if the configuration was reached from the given one, else the number of the random start that led to it.
     """
 
     mechanism: Mechanism = field(repr=False)
@@ -56,17 +69,17 @@ class Assembly(Sentences):
 
     @property
     def gap_before(self) -> Gap:
-        """The largest gap of all joints before."""
+        """The largest gap of all joints before closing."""
         return _largest(self.gaps_before)
 
     @property
     def gap_after(self) -> Gap:
-        """The largest gap of all joints afterwards: rounding, or what the allowed misfit bridges."""
+        """The largest gap of all joints after closing: rounding, or a gap within the accepted misfit."""
         return _largest(self.gaps_after)
 
     @property
     def unmoved(self) -> bool:
-        """Whether the mechanism was closed already and nothing was touched."""
+        """Whether the mechanism was already closed and nothing was changed."""
         return self.iterations == 0
 
     def __str__(self) -> str:
@@ -81,7 +94,7 @@ class Assembly(Sentences):
         return "; ".join([text, *self.velocities])
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain numbers and words, for JSON."""
+        """The record as plain numbers and strings, for JSON."""
         return {
             "mechanism": self.mechanism.name,
             "moved": self.moved,
@@ -100,9 +113,16 @@ class Assembly(Sentences):
 class AssemblyError(MechanismError):
     """A mechanism that cannot be closed.
 
-    nearest: the mechanism where its gaps are least (sum of squares, radians times the mechanism's length),
-    the places of its joints still apart; gaps: of each joint there; loop: its joints, from the worst one on,
-    empty if the worst joint is in no loop; reason: which loop it is, and by how much, in words.
+    Attributes
+    ----------
+    nearest : Mechanism
+        The mechanism with minimal gaps (sum of squares, radians times the mechanism's length); joints remain open.
+    gaps : dict of str to Gap
+        The gap of each joint there.
+    loop : tuple of str
+        Joints of the loop, starting with the worst one; empty if the worst joint is not in a loop.
+    reason : str
+        States the loop and its gap.
     """
 
     def __init__(
@@ -131,14 +151,31 @@ def assemble(
 ) -> Assembly:
     """Close the loops of a mechanism whose joints are apart, by the least motion of its bodies.
 
-    weights: how reluctant bodies are to move, by name; its length compared with the mechanism's for a body
-    that is left out. fixed: bodies that must not move. misfit [m]: gaps up to this size are accepted where
-    it cannot close (radians count times the mechanism's length); dimensions then change by as much.
-    lengths [m]: of rods by name, where they were drawn at rough coordinates: each is first given its length,
-    with what is on it.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A mechanism whose joints may be apart. If it is already closed, it is returned unchanged, to the last bit.
+    weights : mapping of str to float, optional
+        Resistance of bodies to displacement, by name; by default the length of the body over that of the
+        mechanism.
+    fixed : iterable of Body or str
+        Bodies that must not move.
+    misfit : float
+        Gaps up to this size [m] are accepted if the mechanism cannot be closed (radians count times the
+        mechanism's length); dimensions then change by as much.
+    lengths : mapping of str to float, optional
+        Lengths of rods [m], by name, if they were drawn at rough coordinates. Each rod is first set to its length,
+        together with the parts on it.
 
-    A mechanism that is closed already is returned as it is, to the last bit. Raises AssemblyError, with the
-    loop, its gap and the nearest position, if it cannot be closed.
+    Returns
+    -------
+    Assembly
+        The closed mechanism and a record of the displacements.
+
+    Raises
+    ------
+    AssemblyError
+        If the mechanism cannot be closed; with the loop, its gap and the nearest configuration.
     """
     given = {"weights": weights, "fixed": fixed, "misfit": misfit, "lengths": lengths}
     return assemble_branches(mechanism, 1, **given)[0]  # type: ignore[arg-type]
@@ -156,8 +193,27 @@ def assemble_branches(
 ) -> list[Assembly]:
     """Up to `most` different closed positions (elbow up, elbow down, ...), nearest first.
 
-    They are searched from random starts, always the same ones; on each branch that can move, a position
-    that is nearest to the given one on it. The first is what `assemble` gives.
+    The search uses random starts, which are the same in every call. On each branch that can move, it returns the
+    configuration nearest to the given one.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A mechanism whose joints may be apart.
+    most : int
+        Largest number of configurations.
+    weights, fixed, misfit, lengths
+        As for `assemble`.
+
+    Returns
+    -------
+    list of Assembly
+        The first one is the result of `assemble`.
+
+    Raises
+    ------
+    AssemblyError
+        If the mechanism cannot be closed.
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
@@ -165,7 +221,7 @@ def assemble_branches(
     if lengths:
         mechanism = resize_rods(mechanism, lengths)
     allowed, wanted = _number("misfit", misfit, least=0.0), int(_number("most", most, least=1.0))
-    # SciPy's solvers load slowly: only an assembly pays for them
+    # SciPy's solvers load slowly: import them only for an assembly
     equations = verdict.joint_equations.make_joint_equations(without_drives(mechanism))
     apart = bool(find_gaps(mechanism))
     chosen = _weights(equations, weights or {}, fixed, everything=wanted > 1)
@@ -185,7 +241,7 @@ def assemble_branches(
         raise _cannot_close(mechanism, equations, found[0])
     out = [_written(mechanism, equations, c, before) for c in found]
     if not apart:
-        # the position it stands in is the first branch, to the last bit
+        # the given configuration is the first branch, to the last bit
         out = [untouched, *(a for a in out if a.distance > SAME_ANSWER * equations.length)][:wanted]
     return out
 
@@ -193,7 +249,7 @@ def assemble_branches(
 def _written(
     mechanism: Mechanism, equations: JointEquations, found: Closing, before: dict[str, Gap]
 ) -> Assembly:
-    """The mechanism at a closed pose, and the record."""
+    """The mechanism at a closed configuration, and the record."""
     moved = loosen_rods(
         move_bodies(mechanism, assembly.loop_closing.moves_to(mechanism, equations, found.pose))
     )
@@ -222,7 +278,7 @@ def _weights(
     fixed: Iterable[Body | str],
     everything: bool,
 ) -> Floats:
-    """Weight of each body; infinite if it must not move, or no open joint can reach it."""
+    """Weight of each body; infinite if it must not move, or if it is not connected to an open joint."""
     number = {name: i for i, name in enumerate(equations.bodies)}
     out = assembly.loop_closing.usual_weights(equations)
     for name, value in weights.items():
@@ -244,19 +300,19 @@ def _weights(
 
 
 def _reached(equations: JointEquations) -> Flags:
-    """Bodies that are joined to an open joint, not counting ways over the ground."""
+    """Bodies connected to an open joint, without paths through the ground."""
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
     pairs, tied = equations.pair_bodies, equations.row_other >= 0
-    # a coupling reaches over the ground
+    # a coupling connects across the ground
     ends = [pairs[number[tied]].max(axis=1) for number in (equations.row_pair, equations.row_other)]
     free = np.vstack([pairs, np.column_stack(ends)])
     free = free[(free >= 0).all(axis=1)]
     n = len(equations.bodies)
     links = sparse.coo_array((np.ones(len(free)), (free[:, 0], free[:, 1])), shape=(n, n))
     _, part = connected_components(links, directed=False)
-    # gaps of rounding size are none
+    # gaps of rounding size count as closed
     size = np.where(equations.row_about, 1.0, equations.length + np.abs(equations.origin).max())
     open_ = np.abs(equations.gaps(equations.start())) > CLOSED_ASSEMBLY * size
     touched = pairs[equations.row_pair[open_]]

@@ -1,8 +1,8 @@
-"""Where a run starts that is to follow a branch through a singular configuration.
+"""Initial conditions of a run that follows a branch through a singular configuration.
 
-A velocity chooses between branches with different tangents, but not between those with a common one. So the run
-starts at a configuration that lies on the branch already, a small distance s from the singular one, and moves
-along it. Branches that part like s^p are apart there by PARTED of a link.
+A velocity selects between branches with different tangents, but not between branches with a common tangent. So the
+run starts at a configuration that already lies on the branch, a small distance s from the singular one, and moves
+along it. Branches that separate like s^p are PARTED of a link length apart there.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .velocities import solve_start_velocity
 if TYPE_CHECKING:
     from ..kernels.layout import Form
 
-# distance from the singular configuration, in lengths of a link, and by how much branches have parted there
+# distance from the singular configuration, and separation of the branches there, in link lengths
 LEAST, PARTED = 1e-3, 1e-6
 # rows of a path to the configuration that confirmed the branch
 STEPS = 200
-# the least singular value of J there that is not zero on the branch, if the path leads so far: with a smaller one
-# a run cannot hold its tolerance
+# smallest singular value of J there that is nonzero on the branch, if the path leads so far: with a smaller one a
+# run cannot meet its tolerance
 FIRM = 1e-6
 
 
 @dataclass(frozen=True)
 class BranchStart:
-    """A mechanism that stands on a branch and moves along it, and a sentence about it."""
+    """A mechanism on a branch that moves along it, and a sentence about it."""
 
     mechanism: Mechanism
     sentence: str
@@ -45,8 +45,8 @@ class BranchStart:
 def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     """The mechanism at a configuration on the branch, with a velocity along it.
 
-    Its kinetic energy is that of the motion which led to the singular configuration, or of the given velocities;
-    where there are none, the fastest body turns at 1 rad/s.
+    Its kinetic energy is that of the motion that led to the singular configuration, or of the given velocities;
+    without either, the fastest body turns at 1 rad/s.
     """
     site = branch.site
     if site is None or branch.ahead is None:
@@ -99,7 +99,7 @@ def _small(branch: Branch) -> Floats:
 
 
 def _tangent(form: Form, q: Floats, branch: Branch) -> Floats:
-    """Rates along the branch at a configuration on it, the size of its direction."""
+    """Rates along the branch at a configuration on it, scaled to the size of its direction."""
     J = Constraints(form, joints=True).jacobian(q)
     free = np.linalg.svd(J)[2][len(q) - branch.instantaneous :]
     w = branch.direction
@@ -108,7 +108,7 @@ def _tangent(form: Form, q: Floats, branch: Branch) -> Floats:
 
 
 def _speed(mechanism: Mechanism, branch: Branch, x: Floats, direction: Floats) -> float:
-    """The factor of the direction with the kinetic energy of the motion so far, or of the given velocities."""
+    """Factor that gives the direction the kinetic energy of the preceding motion, or of the given velocities."""
     site = branch.site
     assert site is not None
     model, v = site.model, site.rates
@@ -119,13 +119,13 @@ def _speed(mechanism: Mechanism, branch: Branch, x: Floats, direction: Floats) -
     M = model.mass_matrix()
     energy = float(v @ (M @ v)) + 2.0 * float(model.form.Q @ x)
     if energy <= 0.0:
-        # gravity stops it before it gets there
+        # gravity would stop the motion before it gets there
         energy = float(v @ (M @ v))
     return float(np.sqrt(energy / float(direction @ (M @ direction))))
 
 
 def _set_velocities(mechanism: Mechanism, branch: Branch, q: Floats, rates: Floats) -> None:
-    """Give the velocities of all joints that move and of all bodies."""
+    """Set the velocities of all moving joints and of all bodies."""
     site = branch.site
     assert site is not None
     model = site.model

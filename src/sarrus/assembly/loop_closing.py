@@ -1,19 +1,20 @@
-"""Closing loops: the closed pose nearest to a given one, or the pose that closes best.
+"""Closing loops: the closed configuration nearest to a given one, or the one with the smallest gaps.
 
-Displacements x of the bodies from the given pose are measured in metres that their points move,
+The norm of displacements x of the bodies from the given configuration measures how far their points move,
 
     |x|^2 = sum over bodies of  w (|dx|^2 + l^2 |turn|^2) / L^2,
 
-l being the body's own length, L that of the mechanism, w its weight; gaps g along over L, about in
-radians. Three stages:
+where l is the length of the body, L that of the mechanism, and w the weight of the body. Translational gaps g are
+divided by L, rotational ones are in radians. There are three stages:
 
-    approach   minimise |g|^2 + mu |x|^2 while mu falls from 1: a path that starts at the given pose and leads
-               towards the least motion that closes (Gauss-Newton steps, each of which must pay)
-    close      lower the gaps to rounding, or to where they are least (kinematics/gap_closing.py)
-    settle     along the motions that are left towards the given pose, closing after each step, until x has
-               no part along them: then |x| is least
+    approach   minimise |g|^2 + mu |x|^2 while mu decreases from 1: a path from the given configuration towards
+               the smallest displacement that closes the loops (Gauss-Newton steps, each must succeed)
+    close      reduce the gaps to rounding, or to their minimum (kinematics/gap_closing.py)
+    settle     move along the remaining motions towards the given configuration, closing after each step, until x
+               has no component along them: then |x| is minimal
 
-Where stage two ends at a gap, other starts are tried; if none closes, the pose of least gaps is the answer.
+If stage two ends with a gap, other starts are tried; if none closes, the configuration of smallest gaps is
+returned.
 """
 
 from __future__ import annotations
@@ -31,24 +32,26 @@ from ..mechanism import Gap, Mechanism, Move
 from ..thresholds import CLOSED_ASSEMBLY, DEPENDENT_ROW, DIFFERENT_ANSWER, NEARLY_CLOSED
 from ..verdict.joint_equations import JointEquations
 
-# x has no part along a motion: relative to x
+# component of x along a motion that counts as zero, relative to x
 SETTLED = 1e-8
 POLISHING = 20
-# of the largest singular value: along directions with less a mechanism nearly moves, and a gap of printed digits
-# would be closed by moving far; they are left alone where gaps can be closed, or almost so, without them
+# share of the largest singular value: along directions with a smaller one a mechanism nearly moves, and closing a
+# gap of printed digits would move it far; these directions are not used if gaps can be closed, or almost, without
+# them
 WEAK = 1e-3
-# a pose so many times farther away must close better by more than that
+# a configuration this many times farther away must have gaps smaller by more than this factor
 FARTHER = 10.0
-# other starts tried where the first does not close
+# number of other starts if the first does not close
 RESTARTS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Closing:
-    """A pose, closed or as closed as it gets; gaps: named rows there [m, rad].
+    """A configuration, closed or with minimal gaps; gaps: named rows there [m, rad].
 
-    distance: |x| times L [m]; iterations: steps of all stages; start: number of the start that led here, 0
-    the given pose.
+    distance: |x| times L [m]; iterations: steps of all stages; start: number of the start that led here, 0 for the
+    given
+    configuration.
     """
 
     pose: Pose
@@ -67,16 +70,16 @@ def find_closed(
     closed: float = CLOSED_ASSEMBLY,
     restarts: int = RESTARTS,
 ) -> list[Closing]:
-    """Closed poses, nearest to the start first; one pose that is not closed if there is none.
+    """Closed configurations, nearest to the start first; one that is not closed if there is none.
 
-    weights: how reluctant each body is to move, infinite for a body that must not, shape (nb,); branches:
-    how many different poses are wanted; closed: gaps that count as closed, pure numbers.
+    weights: resistance of each body to displacement, infinite for a fixed body, shape (nb,); branches: number of
+    different configurations requested; closed: gaps that count as closed, dimensionless.
     """
     return _Search(equations, weights, closed).run(branches, restarts)
 
 
 class Displacements:
-    """Poses of a mechanism with joints as pure numbers: gaps, their rates against x, and what closes them."""
+    """Dimensionless poses of a mechanism with joints: gaps, their derivatives by x, and the closing algorithm."""
 
     def __init__(self, equations: JointEquations, weights: Floats) -> None:
         self.equations = equations
@@ -92,11 +95,11 @@ class Displacements:
         self.iterations = 0
 
     def gaps(self, pose: Pose) -> Floats:
-        """Gaps of all equations, over the mechanism's length or in radians."""
+        """Gaps of all equations, divided by the mechanism's length or in radians."""
         return self.row * self.equations.gaps(pose)
 
     def matrix(self, pose: Pose) -> sparse.csr_array:
-        """Their rates against x."""
+        """Derivatives of the gaps by x."""
         W = self.equations.matrix(pose)
         W.data *= np.repeat(self.row, np.diff(W.indptr)) * self.column[W.indices]
         return W
@@ -112,7 +115,7 @@ class Displacements:
         return float(np.abs(self.gaps(pose)).max(initial=0.0))
 
     def close(self, pose: Pose, weak: float = 0.0) -> Pose:
-        """Lower the gaps to rounding, or to where they are least; weak: directions that are left alone."""
+        """Reduce the gaps to rounding, or to their minimum; weak: directions that are not used."""
 
         def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
             return self.gaps(pose), self.matrix(pose)
@@ -137,7 +140,7 @@ class _Search(Displacements):
             if self.size(there) > self.closed:
                 there = self.close(there)
             if self.size(there) > self.closed and number == 0 and self._is_nearer(gentle, there):
-                # what is left of it lies along directions in which it nearly moves
+                # the remaining gap lies along directions in which the mechanism nearly moves
                 return [self._answer(gentle, False, number)]
             if self.size(there) <= self.closed:
                 there = self._settle(there)
@@ -157,12 +160,12 @@ class _Search(Displacements):
         return [self._answer(self._polish(best.pose), False, best.start)]
 
     def _is_nearer(self, pose: Pose, other: Pose) -> bool:
-        """Whether a pose is much nearer to the start than another one, and closed almost as well."""
+        """Whether a configuration is much nearer to the start than another one, and closed almost as well."""
         x, y = (float(np.linalg.norm(self._x(p))) for p in (pose, other))
         return FARTHER * x < y and self._square(pose) < FARTHER**2 * self._square(other)
 
     def _starts(self, restarts: int) -> Iterator[Pose]:
-        """The given pose, then poses with bodies turned and moved at random, further and further."""
+        """The given configuration, then random displacements of the bodies of increasing size."""
         yield self.start
         rng = np.random.default_rng(5)
         n = len(self.equations.bodies)
@@ -177,7 +180,7 @@ class _Search(Displacements):
             yield self.start.moved(twists)
 
     def _x(self, pose: Pose) -> Floats:
-        """Displacement from the start as pure numbers; zero for a body that must not move."""
+        """Dimensionless displacement from the start; zero for a fixed body."""
         move = self.start.displacement(pose)
         scaled = np.divide(move, self.scale, out=np.zeros_like(move), where=self.scale > 0)
         return scaled[:, self.equations.used].ravel()
@@ -194,7 +197,7 @@ class _Search(Displacements):
     # the three stages
 
     def _approach(self, pose: Pose) -> Pose:
-        """Follow the minimum of |g|^2 + mu |x|^2 while mu falls."""
+        """Follow the minimum of |g|^2 + mu |x|^2 while mu decreases."""
         for mu in 10.0 ** -np.arange(0.0, 6.5, 0.5):
             for _ in range(4):
                 g, x = self.gaps(pose), self._x(pose)
@@ -214,7 +217,7 @@ class _Search(Displacements):
     def _paying(
         self, pose: Pose, step: Floats, mu: float, before: float
     ) -> tuple[Pose, float] | None:
-        """The longest of a few shares of a step that lowers |g|^2 + mu |x|^2."""
+        """The longest of a few fractions of a step that decreases |g|^2 + mu |x|^2."""
         for share in (1.0, 0.5, 0.2, 0.05):
             there = self.moved(pose, share * step)
             x = self._x(there)
@@ -224,14 +227,14 @@ class _Search(Displacements):
         return None
 
     def _gradient(self, pose: Pose) -> Floats:
-        """Of |g|^2 / 2; exact, since lengths of gaps change only by their own rates."""
+        """Gradient of |g|^2 / 2; exact, since the lengths of gaps change only by their own rates."""
         return np.asarray(self.matrix(pose).T @ self.gaps(pose))
 
     def _polish(self, pose: Pose) -> Pose:
-        """The least gaps to all digits: Newton's method, with a Hessian from differences of gradients."""
+        """Minimise the gaps to all digits: Newton's method with a Hessian from differences of gradients."""
         if self.equations.columns > DENSE:
             return pose
-        # the third root of rounding: differences lose as much by it as by their curvature
+        # cube root of rounding: the rounding and truncation errors of the differences are equal
         h = 1e-5
         unit = np.eye(self.equations.columns)
         for _ in range(POLISHING):
@@ -254,7 +257,7 @@ class _Search(Displacements):
         return pose
 
     def _settle(self, pose: Pose) -> Pose:
-        """Towards the start along the motions that are left, as long as that shortens x."""
+        """Move towards the start along the remaining motions as long as that shortens x."""
         share = 1.0
         x = self._x(pose)
         for _ in range(STEPS):
@@ -273,12 +276,12 @@ class _Search(Displacements):
 
 
 def usual_weights(equations: JointEquations) -> Floats:
-    """How reluctant bodies are to move: their length compared with the mechanism's."""
+    """Default weights of bodies: their length over that of the mechanism."""
     return equations.reach / equations.length
 
 
 def describe_gap(equations: JointEquations, found: Closing) -> tuple[list[str], str]:
-    """The loop through the joint that is open most, and a sentence about it."""
+    """The loop through the joint with the largest gap, and a sentence about it."""
     gaps = joint_gaps(equations, found.gaps)
     scale = np.where(equations.row_about, equations.length, 1.0)
     pair = int(equations.row_pair[int(np.argmax(np.abs(found.gaps) * scale))])
@@ -306,7 +309,7 @@ def joint_gaps(equations: JointEquations, gaps: Floats) -> dict[str, Gap]:
 
 
 def find_loop(equations: JointEquations, pair: int) -> tuple[list[str], list[str]]:
-    """Joints and bodies of the shortest loop through a pair of bodies of a joint, from that joint on.
+    """Joints and bodies of the shortest loop through a pair of bodies of a joint, starting at that joint.
 
     Without a loop: no joints, and the two bodies.
     """
@@ -333,14 +336,14 @@ def find_loop(equations: JointEquations, pair: int) -> tuple[list[str], list[str
         k, at = came[at]
         name = equations.joints[equations.pair_joint[k]]
         if name == joints[-1]:
-            # from one body of a joint to another one, over its first body
+            # from one body of a joint to another one, through its first body
             bodies.pop()
         else:
             joints.append(name)
 
 
 def moves_to(mechanism: Mechanism, equations: JointEquations, pose: Pose) -> dict[str, Move]:
-    """The displacements of the bodies that stand elsewhere at a pose."""
+    """The displacements of the bodies that move between the start and a pose."""
     d = mechanism.dimension
     moves = {}
     for i, body in enumerate(mechanism.bodies):

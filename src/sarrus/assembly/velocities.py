@@ -1,4 +1,4 @@
-"""Start velocities that the joints allow: fitted to given ones, or refused with the reason."""
+"""Initial velocities that satisfy the constraints: fitted to the given ones, or rejected with the reason."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
     from ..verdict.joint_equations import JointEquations
 
 
-# systems up to this many equations are solved densely
+# systems up to this number of equations are solved densely
 DENSE = 600
-# singular values below this part of the largest are rounding
+# singular values below this share of the largest are rounding
 SINGULAR = 1e-13
-# numbers whose squares are beyond the largest double
+# larger numbers have squares beyond the largest double
 BEYOND = 1e150
 
 
 def fit_velocities(m: Mechanism) -> list[str]:
-    """Replace given velocities that the joints forbid by the nearest ones they allow; says which."""
+    """Replace given velocities that the joints forbid by the nearest admissible ones; returns sentences on the
+    changes.
+    """
     if not (m.velocities or m.angular_velocities):
         return []
     equations = verdict.joint_equations.make_joint_equations(without_drives(m))
     pose = equations.start()
     rows, side = verdict.mobility.velocity_rows(equations, m)
-    # joints come first: their equations weigh far more than what the user wishes
+    # joint equations have a far larger weight than the desired velocities
     D = sparse.csr_array(equations.scaled(pose).matrix)
     A = sparse.csr_array(sparse.vstack([1e5 * D, rows]))
     x = _least(sparse.eye_array(equations.columns), A)(np.append(np.zeros(D.shape[0]), side))
@@ -71,9 +73,9 @@ def fit_velocities(m: Mechanism) -> list[str]:
 
 
 def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, list[str]]:
-    """Velocity of least kinetic energy with J v = phi0' and the given point velocities.
+    """Velocity of minimal kinetic energy with J v = phi0' and the given point velocities.
 
-    Returns it in model units, and a note if the given velocities leave something open.
+    Returns it in model units, and a note if the given velocities do not determine the motion.
     """
     driven = bool(model.drive_rates.any())
     if not mechanism.velocities and not mechanism.angular_velocities and not driven:
@@ -97,7 +99,9 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
 
 
 def _contradiction(mechanism: Mechanism) -> str:
-    """Which start rates drives prescribe that the joints do not allow together, and the nearest that they do."""
+    """A sentence on the initial drive rates that the joints do not allow together, and the nearest admissible
+    ones.
+    """
     equations = verdict.joint_equations.make_joint_equations(mechanism)
     what = "the joints do not allow the start rates of the drives together"
     rates = {d.name: float(make_pieces(d.motion).rate(0.0)) for d in mechanism.drives}
@@ -115,7 +119,7 @@ def _contradiction(mechanism: Mechanism) -> str:
 def _nearest_rates(
     equations: JointEquations, rates: dict[str, float], units: dict[str, str]
 ) -> dict[str, float]:
-    """The rates nearest to those of the drives that the joints allow; lengths count by the mechanism's own."""
+    """The admissible rates nearest to those of the drives; lengths are relative to the length of the mechanism."""
     if equations.columns > DENSE:
         return {}
     W = equations.matrix(equations.start()).toarray()
@@ -129,7 +133,7 @@ def _nearest_rates(
 
 
 def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str]:
-    """Given angular velocities that bodies do not have: about axes without inertia nothing turns."""
+    """Given angular velocities that bodies do not have: a body does not spin about an axis without inertia."""
     rest = np.zeros((1, len(v)))
     for name, given in mechanism.angular_velocities:
         wanted = np.array([0.0, 0.0, float(given)]) if given.ndim == 0 else given
@@ -142,8 +146,9 @@ def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str
 
 
 class _Solved(NamedTuple):
-    """A start velocity, by how much drives miss their rates (None: they do not), whether the given velocities are
-    met, and whether they leave something open.
+    """An initial velocity, the deviation of drives from their rates (None: they match), whether the given
+    velocities are
+    met, and whether they leave the motion undetermined.
     """
 
     velocity: Floats
@@ -153,7 +158,7 @@ class _Solved(NamedTuple):
 
 
 def _solve_dense(model: Model, wanted: list[_Wanted]) -> _Solved:
-    """By the solver of ensembles, so that a run among others starts with the same bits as alone."""
+    """Uses the solver of ensembles, so that a single run starts with the same bits as in an ensemble."""
     found = solve_start_velocities(
         lambda: model.dense_mass()[None],
         model.start_jacobian()[None],
@@ -165,7 +170,7 @@ def _solve_dense(model: Model, wanted: list[_Wanted]) -> _Solved:
 
 
 def _solve_sparse(model: Model, wanted: list[_Wanted]) -> _Solved:
-    """The same of large mechanisms."""
+    """The same for large mechanisms."""
     J, M, rates = model.jacobian(), model.mass_matrix(), model.drive_rates
     A = sparse.csr_array(sparse.vstack([J, *(w.rows.matrix for w in wanted)]))
     b = np.concatenate([rates, *(w.side for w in wanted)])
@@ -176,7 +181,7 @@ def _solve_sparse(model: Model, wanted: list[_Wanted]) -> _Solved:
         missed = float(np.abs(J @ _least(M, J)(rates) - rates).max())
     largest = max((w.size for w in wanted), default=0.0)
     misses = np.split(A @ v - b, np.cumsum([len(rates), *(len(w.side) for w in wanted)]))[1:-1]
-    # the motion nearest to another one is the same only if nothing was left open
+    # the motion nearest to a different one is the same only if the motion is determined
     size = float(np.abs(v).max(initial=0.0))
     other = np.random.default_rng(0).standard_normal(len(v)) * size
     other = other + least(b - A @ other)
@@ -189,15 +194,16 @@ def _solve_sparse(model: Model, wanted: list[_Wanted]) -> _Solved:
 
 
 def _allowed(size: Any) -> Any:
-    """How far a velocity that was typed may miss; 1e-14: rounding, where all are zero."""
+    """Accepted deviation of a typed velocity; 1e-14 is rounding, if all velocities are zero."""
     return TYPED_VELOCITY * size + 1e-14
 
 
 class StartVelocities(NamedTuple):
-    """Start velocities (n, coordinates) of many models.
+    """Initial velocities (n, coordinates) of n models.
 
-    fits: the joints allow those given; missed: how far drives miss their rates; drives_fit: it is rounding;
-    is_open: the given ones do not determine the motion.
+    fits: the joints allow the given velocities; missed: deviation of drives from their rates; drives_fit: this
+    deviation
+    is rounding; is_open: the given velocities do not determine the motion.
     """
 
     velocity: Floats
@@ -210,15 +216,16 @@ class StartVelocities(NamedTuple):
 def solve_start_velocities(
     M: Callable[[], Floats], J: Floats, rates: Floats, wanted: list[tuple[Floats, Floats, Floats]]
 ) -> StartVelocities:
-    """Velocities of least kinetic energy with J v = phi0' and the given ones, of many models (n, ...).
+    """Velocities of minimal kinetic energy with J v = phi0' and the given ones, for n models (n, ...).
 
-    M: makes the mass matrices, which are needed where something is left open; rates: phi0'; wanted: rows, sides,
-    sizes of given velocities. What all models share may have one row: it is decomposed once.
+    M: returns the mass matrices, which are needed only if the motion is not determined; rates: phi0'; wanted:
+    rows, right
+    sides and sizes of given velocities. Arrays common to all models may have one row, which is decomposed once.
     """
     equations = J.shape[1]
     A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
     b = _side_by_side([rates, *(side for _, side, _ in wanted)])
-    # what is not finite is rejected elsewhere; a rest stands for it here
+    # values that are not finite are rejected elsewhere; zeros replace them here
     good: Flags = np.abs(A).max(axis=(1, 2), initial=0.0) < BEYOND
     if not good.all():
         A = np.where(good[:, None, None], A, 0.0)
@@ -228,7 +235,7 @@ def solve_start_velocities(
         alone, _ = least_dense(M, A[:, :equations], rates)
         missed = np.abs(_times(A[:, :equations], alone) - rates).max(axis=1)
         drives_fit = missed <= _allowed(np.abs(rates).max(axis=1))
-    # a velocity of zero among others is as exact as they are
+    # a zero velocity among others is as accurate as they are
     largest = reduce(np.maximum, (size for *_, size in wanted), np.zeros(1))
     misses, at = _times(A, v) - b, equations
     for _, side, _ in wanted:
@@ -241,19 +248,19 @@ def solve_start_velocities(
 
 
 def _side_by_side(parts: list[Floats]) -> Floats:
-    """Equations of the same models one after the other; parts with one row belong to all models."""
+    """Concatenate equations of the same models; parts with one row belong to all models."""
     n = max(map(len, parts))
     whole = (x if len(x) == n else np.broadcast_to(x, (n, *x.shape[1:])) for x in parts)
     return np.concatenate(list(whole), axis=1)
 
 
 def _times(A: Floats, x: Floats) -> Floats:
-    """A x of each, as matrices times columns: one of them has the bits that it has among many."""
+    """A x for each model, as matrices times columns, so that one model alone gives the same bits as in a batch."""
     return np.asarray(A @ x[..., None])[..., 0]
 
 
 def _fixed(model: Model, wanted: list[_Wanted]) -> str:
-    """How many of the degrees of freedom the given velocities fix, in words."""
+    """How many of the degrees of freedom the given velocities determine, in words."""
     if model.coordinates > DENSE:
         return ""
     J = model.start_jacobian()
@@ -264,9 +271,10 @@ def _fixed(model: Model, wanted: list[_Wanted]) -> str:
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; `back` makes what turns a miss into its unit.
+    """One given velocity as linear equations rows v = side; `back` makes a function that converts a deviation to
+    its unit.
 
-    size: of what the sides were made of. A spin about a thin body's own line moves nothing: its side is rounding.
+    size: size of the terms of the sides. A spin about the axis of a thin body moves nothing: its side is rounding.
     """
 
     what: str
@@ -298,14 +306,14 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
 
 
 def _spin_of(starts: Floats) -> Floats:
-    """What makes the spin of a body of the rates of its vectors."""
-    # columns: what a unit spin about each axis does to the vectors of the body
+    """The matrix that computes the spin of a body from the rates of its vectors."""
+    # columns: rates of the vectors of the body for a unit spin about each axis
     return np.linalg.pinv(np.array([np.cross(axis, starts).ravel() for axis in np.eye(3)]).T)
 
 
 def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
-    """Which given velocity the joints forbid most, and by how much."""
-    # joints come first: their equations weigh far more than what the user wishes
+    """The given velocity with the largest violation of the joints, and its size, in words."""
+    # joint equations have a far larger weight than the desired velocities
     A = sparse.csr_array(sparse.vstack([1e5 * model.jacobian(), *(w.rows.matrix for w in wanted)]))
     b = np.concatenate([1e5 * model.drive_rates, *(w.side for w in wanted)])
     v = _least(model.mass_matrix(), A)(b)
@@ -320,7 +328,9 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
 
 
 def _least(M: Any, A: Any) -> Callable[[Floats], Floats]:
-    """What minimises v^T M v subject to A v = b, in the least-squares sense where A v = b cannot be met."""
+    """A solver that minimises v^T M v subject to A v = b, in the least-squares sense if A v = b has no
+    solution.
+    """
     if A.shape[0] <= DENSE:
         m, a = (sparse.csr_array(x).toarray()[None] for x in (M, A))
         return lambda b: least_dense(lambda: m, a, b[None])[0][0]
@@ -328,14 +338,15 @@ def _least(M: Any, A: Any) -> Callable[[Floats], Floats]:
 
 
 def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, Flags]:
-    """What minimises v^T M v subject to A v = b, and whether A leaves something open; of many, (n, ...).
+    """Minimise v^T M v subject to A v = b for n systems (n, ...); also returns whether A leaves v undetermined.
 
-    By singular values of A: dependent rows, and rows that nearly are, do no harm. A^+ b is the whole answer where
-    A determines it, so that masses have no part in it; else its part in the null space of A is changed.
+    Uses the singular values of A, so dependent and nearly dependent rows are harmless. A^+ b is the complete
+    solution
+    if A determines it, independent of the masses; otherwise its component in the null space of A is adjusted.
     """
     rows, columns = A.shape[1:]
     U, sizes, V = np.linalg.svd(A)
-    # they come falling
+    # singular values are in decreasing order
     kept = sizes > SINGULAR * sizes[:, :1]
     inverse = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=kept)
     most = min(rows, columns)
@@ -350,7 +361,7 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
     H = np.where(np.all(np.abs(H) < BEYOND, axis=(1, 2))[:, None, None], H, np.eye(columns))
     H = H / np.einsum("...ii->...i", H).max(axis=-1, initial=1e-300)[..., None, None]
     HN = H @ np.swapaxes(N, 1, 2)
-    # the identity stands in for directions that A determines
+    # the identity replaces the block of directions that A determines
     inside = N @ HN + np.where(null, 0.0, 1.0)[..., None] * np.eye(columns)
     share = _times(
         np.linalg.pinv(inside, rcond=1e-15, hermitian=True), _times(np.swapaxes(HN, 1, 2), v)
@@ -359,7 +370,7 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
 
 
 def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats], Floats]:
-    """By proximal iterations on a quasi-definite system: they tolerate dependent rows."""
+    """Uses proximal iterations on a quasi-definite system, which tolerate dependent rows."""
     from scipy.sparse.linalg import splu
 
     eps = 1e-10

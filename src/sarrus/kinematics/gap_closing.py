@@ -1,8 +1,9 @@
-"""Closing gaps: damped least squares, and the one search that lowers gaps to rounding, or to their least.
+"""Closing gaps: damped least squares, and the search that reduces gaps to rounding, or to their minimum.
 
-Steps are those of Levenberg and Marquardt with damping |g|^2 [YamashitaFukushima2001]: fast also where
-equations depend on each other, as in every paradoxical linkage, and slow but sure where they bend. Steps
-that do not pay within a few are taken back and repeated with more damping.
+The steps are Levenberg-Marquardt steps with damping |g|^2 [YamashitaFukushima2001]. They converge fast also where
+equations are dependent, as in every overconstrained mobile linkage, and slowly but reliably where equations are
+strongly curved. Steps that do not reduce the gaps within a few iterations are undone and repeated with more
+damping.
 """
 
 from __future__ import annotations
@@ -20,26 +21,27 @@ T = TypeVar("T")
 # sparse or dense
 Matrix: TypeAlias = Any
 
-# up to this many columns: dense singular values
+# dense singular values are used up to this number of columns
 DENSE = 200
-# damping never falls below this (the sparse solve sees it unsquared)
+# lower limit of the damping (the sparse solve uses it unsquared)
 FLOOR, SPARSE_FLOOR = 1e-20, 1e-12
-# far from closed, damping is no more than this
+# upper limit of the damping far from closure
 MOST_DAMPING = 1e-2
-# the damping's factor falls after a step that pays and rises after one that does not, between these
+# the damping factor decreases after a successful step and increases after an unsuccessful one, between these
+# limits
 LEAST_FACTOR, MOST_FACTOR = 1e-3, 1e12
-# sums of squares below this are rounding: there a step that pays no more is almost the last
+# sums of squares below this are rounding: a step without progress is almost the last one
 SMALL = 1e-24
-# so many steps may lead to larger gaps before they are taken back
+# number of steps that may increase the gaps before they are undone
 PATIENCE = 3
-# a step that promises to lower the sum by this share is none
+# a step that predicts a smaller relative decrease of the sum counts as zero
 NOTHING = 1e-14
 STEPS = 200
 
 
 @dataclass(frozen=True)
 class Lowered(Generic[T]):
-    """Where gaps were lowered to: the position, its gaps there, and how many steps it took."""
+    """Result of the search: the configuration, its gaps, and the number of steps."""
 
     position: T
     gaps: Floats
@@ -60,11 +62,12 @@ def lower_gaps(
     weak: float = 0.0,
     steps: int = STEPS,
 ) -> Lowered[T]:
-    """Lower the gaps to rounding, or to where they are least, near a position.
+    """Reduce the gaps to rounding, or to a local minimum, near a configuration.
 
-    look: gaps g of a position and their rates W, g + W d after a small displacement d; move: the position
-    after d; enough: the search ends where no gap is larger; weak: nothing moves along directions in which W
-    has less than this share of its largest value; steps: at most.
+    look: gaps g at a configuration and their derivative W, so that g + W d are the gaps after a small displacement
+    d;
+    move: the configuration after d; enough: the search ends when no gap is larger; weak: no displacement along
+    directions in which W has less than this share of its largest singular value; steps: maximum number.
     """
     best = _Look(position, *look(position))
     at, factor, still, worse, n = best, 1.0, 0, 0, 0
@@ -74,7 +77,7 @@ def lower_gaps(
         d = solve_damped(at.W, at.gaps, damping, weak=weak)
         left = at.gaps + at.W @ d
         if at is best and best.square - float(left @ left) <= NOTHING * best.square:
-            # the least there is
+            # a local minimum
             break
         there = move(at.position, d)
         at = _Look(there, *look(there))
@@ -83,10 +86,10 @@ def lower_gaps(
             still = 0 if at.square < 0.99 * best.square else still + 1
             best, factor, worse = at, max(factor / 4.0, LEAST_FACTOR), 0
         elif worse < PATIENCE and factor <= 1.0 and at.square < np.inf and near:
-            # in a narrow bent valley a step leaves its floor, and the next one finds it further on
+            # in a narrow curved valley a step leaves the floor, and the next one finds it further on
             worse += 1
         else:
-            # at rounding a step cannot pay any more; far from it a shorter one can
+            # at rounding level no step can succeed; far from it a shorter one can
             at, still, worse = best, still + 1, 0
             factor = min(factor * 8.0, MOST_FACTOR)
         if still >= (2 if best.square < SMALL else 12):
@@ -95,7 +98,7 @@ def lower_gaps(
 
 
 class _Look(Generic[T]):
-    """A position, its gaps and their rates."""
+    """A configuration, its gaps and their derivative."""
 
     def __init__(self, position: T, gaps: Floats, W: Matrix) -> None:
         self.position, self.gaps, self.W = position, gaps, W
@@ -105,9 +108,9 @@ class _Look(Generic[T]):
 def solve_damped(
     W: Matrix, g: Floats, mu: float, x: Floats | None = None, weak: float = 0.0
 ) -> Floats:
-    """Minimise |W d + g|^2 + mu |x + d|^2; x is zero if left out.
+    """Minimise |W d + g|^2 + mu |x + d|^2; x is zero by default.
 
-    weak: singular values below this share of the largest count as none (of dense solves only).
+    weak: singular values below this share of the largest count as zero (dense solves only).
     """
     rows, columns = W.shape
     if columns <= DENSE or not sparse.issparse(W):
@@ -121,7 +124,7 @@ def solve_damped(
         return np.asarray(V.T @ (inside + held) - x)
     from scipy.sparse.linalg import splu
 
-    # the same as a quasi-definite system
+    # the same problem as a quasi-definite system
     below = -(mu + SPARSE_FLOOR) * sparse.eye_array(rows)
     K = sparse.block_array([[sparse.eye_array(columns), W.T], [W, below]])
     side = np.concatenate([np.zeros(columns) if x is None else -x, -g])
@@ -129,7 +132,7 @@ def solve_damped(
 
 
 def project_out(W: sparse.csr_array, x: Floats, zero: float, dense: int = DENSE) -> Floats:
-    """The part of x along the motions that W allows; zero: values of W up to this are none."""
+    """The component of x along the motions that W allows; singular values of W up to `zero` count as zero."""
     if W.shape[1] <= dense:
         _, values, V = np.linalg.svd(W.toarray(), full_matrices=False)
         held = V[values > zero]
