@@ -230,8 +230,8 @@ class Design(Sentences):
     @cached_property
     def transmission_angles(self) -> dict[str, Floats]:
         """Transmission angle [rad], 0 to pi/2, of each four-bar and slider-crank whose base is the ground, keyed
-        by its
-        joints ("A-B-C-D"). Other loops are omitted: which of their links is the input depends on the other loops.
+        by its joints ("A-B-C-D"). Other loops are omitted: which of their links is the input depends on the
+        other loops.
         """
         return {
             loop.name: loop.measure_transmission(self.result)

@@ -1,1 +1,1 @@
-"""Events of a run: what `simulate` looks for is located on the polynomials of its steps."""
+"""Events of a run, located on the polynomials of its steps during `simulate`."""

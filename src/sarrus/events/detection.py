@@ -1,14 +1,15 @@
-"""From places along a function to events: crossings of a value, tangent contacts, extremes.
+"""From samples of a function to events: crossings of a value, tangent contacts, extremes.
 
-A function that is continuous and monotone between its places, read in the order of time. What is smaller than the
-band is not told from zero: a band wider than the error of the run. So
+The function is continuous and monotone between samples, which are read in order of time. Values smaller than the
+band are not distinguished from zero; the band is wider than the error of the run. Definitions:
 
-    a crossing is a zero, and the function is outside of the band on both sides of it, with other signs
-    a tangent contact: it comes into the band (also by two zeros so close together) and leaves it with its sign
-    an extreme: before and behind it the function is farther away than the band
+    crossing          a zero, with the function outside the band and of opposite sign on both sides of it
+    tangent contact   the function enters the band (also by two zeros close together) and leaves it with the same
+    sign
+    extreme           before and after it the function is farther away than the band
 
-The start is not an event: a function that begins inside the band has to leave it first. The same holds for one
-that comes into the band and stays there: it settles at the value.
+The start is not an event: a function that begins inside the band must leave it first. A function that enters the
+band and stays there is not an event either: it settles at the value.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# places inside the band after which a function is settled, or an extreme is flat
+# number of samples inside the band after which a function has settled, or an extreme is flat
 MOST_INSIDE = 64
 
 RISING, FALLING, TANGENT = "rising", "falling", "tangent"
@@ -24,9 +25,9 @@ MAXIMUM, MINIMUM = "maximum", "minimum"
 
 
 class Place(NamedTuple):
-    """A value of the function: when [s], the value less the wanted one, how wide the band is there.
+    """A sample of the function: time [s], value minus the wanted value, width of the band.
 
-    width: of the interval [s]; zero: whether it is a located zero; rate: of the function there [1/s].
+    width: of the interval [s]; zero: whether it is a located zero; rate: derivative of the function [1/s].
     """
 
     time: float
@@ -38,7 +39,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An event: its place and kind; sign: of the function before it."""
+    """An event: its sample and kind; sign: of the function before it."""
 
     place: Place
     kind: str
@@ -50,18 +51,18 @@ class Crossings:
 
     def __init__(self) -> None:
         self._sign = 0
-        # places inside the band since it was last outside
+        # samples inside the band since the function was last outside
         self._inside: list[Place] = []
-        # when it settled at the value first [s]
+        # time at which it first settled at the value [s]
         self.settled: float | None = None
 
     @property
     def since(self) -> float | None:
-        """The first time that may still become an event [s]."""
+        """The earliest time that may still become an event [s]."""
         return self._inside[0].time if self._inside else None
 
     def read(self, place: Place) -> Iterator[Found]:
-        """Take the next place."""
+        """Process the next sample."""
         if place.zero or abs(place.value) <= place.band:
             if self._sign:
                 self._inside.append(place)
@@ -78,7 +79,7 @@ class Crossings:
         zeros = [p for p in self._inside if p.zero]
         if sign != self._sign:
             kind = RISING if sign > 0 else FALLING
-            # rounding may make three zeros of one
+            # rounding may turn one zero into three
             yield Found((zeros or self._inside)[len(zeros or self._inside) // 2], kind, self._sign)
             return
         contacts = [p for p in self._inside if not p.zero]
@@ -87,13 +88,13 @@ class Crossings:
             yield Found(deepest, TANGENT, self._sign)
 
     def finish(self) -> Iterator[Found]:
-        """The run ends: zeros among the last places count."""
+        """The run ends: zeros among the last samples count."""
         zeros = [p for p in self._inside if p.zero]
         if len(zeros) == 1:
             kind = FALLING if self._sign > 0 else RISING
             yield Found(zeros[0], kind, self._sign)
         elif self._inside:
-            # where the run ends the function may still be on its way
+            # at the end of the run the function may not have reached its minimum
             deepest = min(self._inside, key=lambda p: self._sign * p.value)
             if deepest is not self._inside[-1]:
                 yield from self._leave(self._sign)
@@ -101,25 +102,25 @@ class Crossings:
 
 
 class Extremes:
-    """Finds where a function turns back."""
+    """Finds where a function has an extreme."""
 
     def __init__(self) -> None:
         # 0: neither rising nor falling yet
         self._sign = 0
         self._low: Place | None = None
         self._high: Place | None = None
-        # places since the last extreme
+        # samples since the last extreme
         self._flat = 0
         self.settled: float | None = None
 
     @property
     def since(self) -> float | None:
-        """The first time that may still become an event [s]."""
+        """The earliest time that may still become an event [s]."""
         last = self._high if self._sign > 0 else self._low
         return None if last is None or not self._sign else last.time
 
     def read(self, place: Place) -> Iterator[Found]:
-        """Take the next place."""
+        """Process the next sample."""
         if self._low is None or self._high is None:
             self._low = self._high = place
             return
@@ -140,5 +141,5 @@ class Extremes:
             self._sign, self._high, self._flat = 1, place, 0
 
     def finish(self) -> Iterator[Found]:
-        """The run ends: nothing tells whether the function turns back there."""
+        """The run ends: whether the function has an extreme there is unknown."""
         return iter(())

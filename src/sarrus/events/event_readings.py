@@ -1,4 +1,4 @@
-"""What an event reads of the states of a run, by the readings that results have."""
+"""Quantities that events read from the states of a run, with the readings of results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..result import Result
 if TYPE_CHECKING:
     from ..mechanism.event_requests import Event
 
-# reads n numbers of n states
+# reads n numbers from n states
 Reader = Callable[[Result], Floats]
-# readings that are lengths of vectors: their squares are smooth also where they vanish
+# readings that are norms of vectors: their squares are smooth also where they vanish
 NORMS = ("distance", "speed")
 UNITS = {
     "angle": "rad",
@@ -33,15 +33,15 @@ UNITS = {
 
 
 class EventStates(Result):
-    """States between the outputs of a run; angles count on from the states that were read before.
+    """States between the outputs of a run; full turns of angles are counted from the states read before.
 
-    turns: by joint or body, times and angles of the states that were swept last.
+    turns: by joint or body, times and angles of the states swept last.
     """
 
     turns: dict[str, tuple[Floats, Floats]]
 
     def _counted_angle(self, joint: str) -> Floats | None:
-        # turns are counted here; reading the motion of a drive time by time would take longer than the run
+        # turns are counted here; evaluating the motion of a drive at every time would take longer than the run
         return None
 
     def _unwrapped(
@@ -65,7 +65,7 @@ class EventStates(Result):
 
 
 def make_reader(event: Event, states: Result) -> tuple[Reader, str]:
-    """How an event is read, and its unit; states: on which it is tried, so that mistakes are found at once.
+    """The reader of an event, and its unit; states: test input, so that mistakes are found at once.
 
     Raises MechanismError or UnknownNameError, with the name of the event.
     """
@@ -120,7 +120,9 @@ def _reader(event: Event, states: Result) -> Reader:
 
 
 def _call(event: Event, states: Result) -> Floats:
-    """What a user's function returns, or a sentence about it."""
+    """The values that a user's function returns; raises an error with a sentence about it if they are not
+    usable.
+    """
     when = f"at t = {states.times[0]:.6g} s"
     try:
         values = np.asarray(event.of(states), dtype=float)
@@ -137,7 +139,7 @@ def _call(event: Event, states: Result) -> Floats:
 
 
 def _coordinate(of: str, states: Result) -> tuple[str, str, int] | None:
-    """Point, level and axis of "B0.vx": quantities look up names at each call."""
+    """Point, level and axis of "B0.vx"; generic quantities look up names at each call."""
     name, _, word = of.rpartition(".")
     letters = {letter: level for level, (letter, _) in LEVELS.items()}
     axis = "xyz"[: states.model.dimension].find(word[-1:])
@@ -147,7 +149,9 @@ def _coordinate(of: str, states: Result) -> tuple[str, str, int] | None:
 
 
 def _component(name: str, level: str, axis: int, states: Result) -> Reader:
-    """A component of a point's position, velocity or acceleration: one row of those that results read."""
+    """Reader for a component of a point's position, velocity or acceleration: one row of those that results
+    read.
+    """
     rows, origin = states.model.rows_of(name), states.model.origin(name)[axis]
     inside = slice(int(rows.start[axis]), int(rows.start[axis + 1]))
     columns, factors = rows.col[inside], rows.val[inside]
@@ -159,7 +163,7 @@ def _component(name: str, level: str, axis: int, states: Result) -> Reader:
 
 
 def usual_size(unit: str, states: Result) -> Floats | float:
-    """How large quantities of a unit are in this motion, (n,) or a number: zero to rounding is judged by it."""
+    """Typical size of quantities of a unit in this motion, (n,) or a number; the scale for zero to rounding."""
     length = states.model.units.length
     plain = {"m": length, "rad": 1.0}
     if unit in plain or unit not in _SIZES:
@@ -172,7 +176,7 @@ def usual_size(unit: str, states: Result) -> Floats | float:
     return np.asarray(energy * length**arms)
 
 
-# units by what they are made of: rates of the coordinates or an energy, and powers of the length
+# units by their factors: rates of the coordinates or an energy, and powers of the length
 _SIZES = {
     "m/s": ("rate", 1),
     "rad/s": ("rate", 0),

@@ -1,9 +1,11 @@
-"""Events of a run, located on the polynomials of its steps while these come in.
+"""Locates events of a run on the polynomials of its steps, while the steps are computed.
 
-Every quantity is read at Chebyshev points of each step (interpolants.py), on the polynomial of the step itself;
-where its last coefficients count, at twice as many, then on halves of the step. Its zeros are found there, all of
-them (detection.py), and polished on the states as outputs are sampled (projected onto the constraints), so that
-the value read there is the wanted one to rounding.
+Every quantity is read at Chebyshev points of each step (interpolants.py), on the polynomial of the step itself. If
+its last coefficients are not negligible, it is read at twice as many points, then on halves of the step. All of
+its
+zeros are found there (detection.py), and refined on states sampled as for outputs (projected onto the
+constraints),
+so that the value read there is the wanted one to rounding.
 """
 
 from __future__ import annotations
@@ -35,19 +37,19 @@ from .detection import FALLING, MAXIMUM, MINIMUM, RISING, TANGENT, Crossings, Ex
 from .event_readings import NORMS, EventStates, Reader, make_reader, usual_size
 from .interpolants import Interpolants
 
-# points in a step: a first number, and a second where that does not resolve a quantity
+# points per step: initially, and if these do not resolve a quantity
 FEW, MANY = 20, 40
-# then the step is halved, so many times
+# then the step is halved, up to this many times
 MOST_HALVINGS = 10
-# last terms that fall by less than this on a quarter of an interval do not fall
+# last coefficients that decrease by less than this factor on a quarter of an interval do not decrease
 NOISE = 0.7
-# what is left of a resolved quantity, over the tolerance
+# error of a resolved quantity, over the tolerance
 RESOLVED = 0.01
-# of the squares of norms that are to vanish: the band in which they are looked at
+# share of squared norms that may vanish: the band in which they are examined
 SQUARED = 1e-11
-# of an interval, how far a polished zero may move
+# share of an interval: largest displacement of a zero by refinement
 MOST_MOVED = 0.1
-# rounds of polishing, and moves that end it, over the time
+# refinement iterations, and the displacement that ends them, over the time
 ROUNDS, SETTLED = 4, 1e-15
 
 
@@ -60,7 +62,7 @@ class Track:
         self.squares = event.reading in NORMS
         self.detector: Crossings | Extremes = Extremes() if event.extreme else Crossings()
         self.left = event.count
-        # the largest size of the quantity so far
+        # largest size of the quantity so far
         self._size = 0.0
         self._share = max(EVENT_BAND * tolerance, EVENT_ROUNDING)
         self.accuracy = max(RESOLVED * tolerance, EVENT_ROUNDING)
@@ -82,20 +84,20 @@ class Track:
         """The largest size of the quantity up to each interval; values: as read, (n, points)."""
         sizes = np.sqrt(np.abs(values)) if self.squares else np.abs(values)
         usual = np.broadcast_to(usual_size(self.unit, states), values.size)
-        # what is not a number has no size
+        # NaN has no size
         largest = np.fmax.reduce(np.fmax(sizes, usual.reshape(values.shape)), axis=1)
         return np.asarray(np.fmax.accumulate(np.fmax(largest, self._size)))
 
     def least(self, sizes: Floats) -> Floats:
-        """What does not count of a quantity as read."""
+        """Negligible error of a quantity as read."""
         return self.accuracy * (sizes * sizes if self.squares else sizes)
 
     def band(self, size: float) -> float:
-        """Values of the quantity that are not told apart."""
+        """Values of the quantity that are not distinguished."""
         return self._share * size
 
     def take(self, read: Interpolants, sizes: Floats, last: bool) -> Iterator[Found]:
-        """Read the next intervals; the last one waits for its successor, unless the run ends."""
+        """Process the next intervals; the last one waits for its successor, unless the run ends."""
         self._size = float(sizes[-1])
         if self._last is not None:
             read = interpolants.join([self._last[0], read])
@@ -108,13 +110,13 @@ class Track:
 
     @property
     def since(self) -> float:
-        """The first time of which an event may still come [s]."""
+        """The earliest time at which an event may still be found [s]."""
         starts = [] if self._last is None else [float(self._last[0].starts[0])]
         open_since = self.detector.since
         return min([*starts, *([] if open_since is None else [open_since])], default=0.0)
 
     def _shifted(self, read: Interpolants, sizes: Floats) -> tuple[Interpolants, Floats]:
-        """The function whose zeros or extremes are sought, and the band around zero."""
+        """The function whose zeros or extremes are searched, and the band around zero."""
         value, bands = self.event.equals, self._share * sizes
         coefficients = read.coefficients.copy()
         if value is None:
@@ -138,17 +140,17 @@ class Track:
         starts, ends = f.starts.tolist(), f.ends.tolist()
         for n, plain in zip(rows.tolist(), monotone, strict=True):
             if plain and self.event.extreme and n:
-                # no extreme inside: its end tells whether there is one between two intervals
+                # no extreme inside: its end shows whether there is one between two intervals
                 width = ends[n] - starts[n]
                 yield from self.detector.read(Place(ends[n], lasts[n], float(bands[n]), width))
                 continue
-            # intervals that are left out lie outside of the band
+            # intervals that are left out lie outside the band
             piece = _Piece(f, n, firsts[n], lasts[n], float(bands[n]))
             for place in piece.places(plain, zeros=not self.event.extreme):
                 yield from self.detector.read(place)
 
     def notes(self) -> Iterator[str]:
-        """What a user should know."""
+        """Notes for the user."""
         if self.unresolved:
             more = len(self.unresolved) - 1
             yield (
@@ -163,7 +165,7 @@ class Track:
             )
 
     def wants(self, found: Found) -> bool:
-        """Whether an event of this kind was asked for."""
+        """Whether an event of this kind was requested."""
         event = self.event
         if found.kind in (MAXIMUM, MINIMUM):
             return event.extreme in (ANY, found.kind)
@@ -185,7 +187,7 @@ class _Piece:
         return b if x == 1.0 else a + 0.5 * (x + 1.0) * (b - a)
 
     def places(self, monotone: bool, zeros: bool) -> Iterator[Place]:
-        """Its start, zeros, extremes and end, one after the other; zeros: whether these are wanted."""
+        """Its start, zeros, extremes and end, in order; zeros: whether these are requested."""
         width = float(self.f.ends[self.number] - self.f.starts[self.number])
         yield Place(self._time(-1.0), self.first, self.band, width)
         c = self.f.coefficients[self.number]
@@ -205,7 +207,7 @@ class _Piece:
 
 @dataclass
 class _Located:
-    """An event with its state, as it is kept during the run; gap: what is left to the wanted value."""
+    """An event with its state, as stored during the run; gap: remaining difference to the wanted value."""
 
     track: int
     found: Found
@@ -222,7 +224,7 @@ class _Located:
 
 
 class EventFinder:
-    """Locates the events of a run; `look` takes its steps in the order of time. cpu: seconds it took."""
+    """Locates the events of a run; `look` processes its steps in order of time. cpu: CPU time used [s]."""
 
     def __init__(
         self, events: Sequence[Event], model: Model, tracks: list[Track], states: EventStates
@@ -238,7 +240,9 @@ class EventFinder:
         self.cpu = 0.0
 
     def look(self, part: MotionPart, law: AccelerationRule | None, *, last: bool) -> Record | None:
-        """Look at some steps; last: the run ends with them. Returns the state at which the run is to end."""
+        """Process some steps; last: the run ends with them. Returns the state at which the run must end, if
+        any.
+        """
         begin = time.thread_time()
         starts = part.pieces.starts
         motion = Motion(self._model, (*self._tails, part), law)
@@ -256,13 +260,13 @@ class EventFinder:
         first = int(np.searchsorted(starts, since, "right")) - 1
         self._tails = [p for p in self._tails if p.pieces.starts[-1] > since]
         if len(starts) > 1 and not last:
-            # the next steps will have this memory
+            # the next steps will reuse this memory
             self._tails.append(copy_part(part, min(max(first, 0), len(starts) - 2)))
         self.cpu += time.thread_time() - begin
         return stop
 
     def _keep(self, located: list[_Located]) -> Record | None:
-        """Keep events in the order of time, up to the first that ends the run; returns its state."""
+        """Store events in order of time, up to the first that ends the run; returns its state."""
         for event in located:
             track = self._tracks[event.track]
             if track.left == 0:
@@ -277,8 +281,8 @@ class EventFinder:
     def _sweep(
         self, part: MotionPart, law: AccelerationRule | None
     ) -> Iterator[tuple[int, Interpolants, Floats]]:
-        """All quantities on all steps: number of the event, interpolants, sizes so far."""
-        # the memory of steps is used again by the next ones
+        """All quantities on all steps: index of the event, interpolants, sizes so far."""
+        # the next steps will reuse the memory of these
         starts = part.pieces.starts.copy()
         a, b = starts[:-1], starts[1:]
         states = self._sample(part, law, a, b, FEW)
@@ -314,7 +318,7 @@ class EventFinder:
             values = track.read(self._sample(part, law, a, b, MANY)).reshape(-1, MANY)
             read = interpolants.from_values(a, b, values)
             left = interpolants.last_terms(read.coefficients)
-            # what is as large on a quarter is noise, or a jump
+            # a remainder that is as large on a quarter of the interval is noise, or a jump
             hopeless = (left > least) & ((left > NOISE * earlier) | (halvings == MOST_HALVINGS))
             track.unresolved += a[hopeless].tolist()
             yield _rows(read, ((left <= least) | hopeless) & np.isfinite(left))
@@ -353,7 +357,7 @@ class EventFinder:
         return states
 
     def _polish(self, motion: Motion, fresh: list[tuple[int, Found]]) -> list[_Located]:
-        """Events with their states, zeros moved to where the states as sampled have the wanted value."""
+        """Events with their states; zeros are moved to where the sampled states have the wanted value."""
         if not fresh:
             return []
         times = np.array([found.place.time for _, found in fresh])
@@ -386,12 +390,12 @@ class EventFinder:
         return 0.0 if wanted is None else float(value - wanted)
 
     def _touches(self, n: int, gap: float) -> bool:
-        """Whether a tangent contact is one: of squares the band is wider."""
+        """Whether a tangent contact is confirmed; for squares the band is wider."""
         track = self._tracks[n]
         return abs(gap) <= 2.0 * track.band(track.largest)
 
     def _move(self, n: int, found: Found, value: float) -> float:
-        """How far a zero is to be moved [s]; one that is there to rounding stays."""
+        """Displacement of a zero [s]; zero if it is exact to rounding."""
         track, rate = self._tracks[n], found.place.rate
         if found.kind not in (RISING, FALLING) or not rate:
             return 0.0
@@ -417,7 +421,7 @@ class EventFinder:
         )
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Notes for the user."""
         return [note for track in self._tracks for note in track.notes()]
 
 
@@ -426,7 +430,9 @@ def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
 
 
 class EventSearch:
-    """What a run looks for: each call gives a finder for one run. Names are checked when it is made."""
+    """The events that a run searches for; each call gives a finder for one run. Names are checked on
+    construction.
+    """
 
     def __init__(
         self, events: Sequence[Event], model: Model, start: EventStates, tolerance: float
@@ -437,7 +443,7 @@ class EventSearch:
         self._readers = [make_reader(event, start) for event in events]
 
     def __call__(self) -> EventFinder:
-        """A finder that has seen nothing yet."""
+        """A new finder."""
         self._start.turns.clear()
         tracks = [
             Track(event, *reader, self._tolerance)

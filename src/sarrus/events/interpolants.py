@@ -1,14 +1,14 @@
-"""A function along the steps of a run as Chebyshev interpolants, and its zeros and extremes on them.
+"""Chebyshev interpolants of a function along the steps of a run, and their zeros and extremes.
 
 On each interval [a, b], with x = (2 t - a - b) / (b - a) and Chebyshev points x_j of the first kind,
 
     f(t) = sum c_k T_k(x),      c = B f(x_j)      [Trefethen2019, ch. 3]
 
-The motion of a step is a polynomial, so a smooth function of it is resolved by few points: its last coefficients
-tell (last_terms). Interpolants of neighbouring intervals differ at their common end by the error of the steps; a
-linear term closes that gap (close_gaps), so f is continuous: no zero is lost between two steps, and none is found
-twice. Zeros of the derivative are eigenvalues of the colleague matrix [Good1961]; between them f is monotone, so
-signs at their places tell all zeros of f.
+The motion of a step is a polynomial, so a few points resolve a smooth function of it; its last coefficients show
+whether they do (last_terms). Interpolants of neighbouring intervals differ at their common end by the error of the
+steps. A linear term closes that gap (close_gaps), so f is continuous: no zero is lost between two steps, and none
+is found twice. Zeros of the derivative are eigenvalues of the colleague matrix [Good1961]; between them f is
+monotone, so the signs of f at these points determine all zeros of f.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from numpy.polynomial import chebyshev
 
 from ..arrays import Flags, Floats
 
-# eigenvalues this far off the interval are places to look at: one too many does no harm
+# eigenvalues this far off the interval are candidates; an unnecessary one does no harm
 NEAR_REAL = 1e-4
 # coefficients below this share of the largest are rounding: they would only add eigenvalues
 ROUNDING = 1e-15
-# iterations of Newton's method, kept in its bracket by bisection
+# iterations of Newton's method, safeguarded by bisection
 MOST_ITERATIONS = 60
 LAST_STEP = 1e-9
 
@@ -38,7 +38,7 @@ def points(count: int) -> Floats:
 
 @cache
 def _from_values(count: int) -> Floats:
-    """The matrix B that makes coefficients of values at the points."""
+    """The matrix B that converts values at the points to coefficients."""
     values = chebyshev.chebvander(points(count), count - 1)
     scale = np.full(count, 2.0 / count)
     scale[0] = 1.0 / count
@@ -47,7 +47,7 @@ def _from_values(count: int) -> Floats:
 
 @cache
 def _of_derivative(count: int) -> Floats:
-    """The matrix that makes coefficients of the derivative by x, count - 1 of them."""
+    """The matrix that computes the count - 1 coefficients of the derivative by x."""
     return np.ascontiguousarray(chebyshev.chebder(np.eye(count), axis=1))
 
 
@@ -58,7 +58,7 @@ def derivative(coefficients: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Interpolants:
-    """A function on adjoining intervals: their starts and ends [s], coefficients (n, terms)."""
+    """A function on adjacent intervals: their starts and ends [s], coefficients (n, terms)."""
 
     starts: Floats
     ends: Floats
@@ -79,11 +79,11 @@ class Interpolants:
         return np.asarray(self.coefficients.sum(axis=1))
 
     def some(self, rows: slice) -> Interpolants:
-        """Those of a slice."""
+        """The interpolants of a slice."""
         return Interpolants(self.starts[rows], self.ends[rows], self.coefficients[rows])
 
     def close_gaps(self) -> Interpolants:
-        """The same, continuous: each ends where the next one begins, if there is no hole in between."""
+        """Continuous interpolants: each ends where the next one begins, if the intervals are adjacent."""
         gaps = self.at_start[1:] - self.at_end[:-1]
         gaps[self.starts[1:] > self.ends[:-1]] = 0.0
         coefficients = self.coefficients.copy()
@@ -97,7 +97,7 @@ def from_values(starts: Floats, ends: Floats, values: Floats) -> Interpolants:
 
 
 def join(parts: list[Interpolants]) -> Interpolants:
-    """One after the other in time; those with fewer terms are filled up with zeros."""
+    """Concatenate in time; missing terms are filled with zeros."""
     terms = max(part.coefficients.shape[1] for part in parts)
     rows = [np.pad(p.coefficients, ((0, 0), (0, terms - p.coefficients.shape[1]))) for p in parts]
     starts = np.concatenate([p.starts for p in parts])
@@ -107,7 +107,7 @@ def join(parts: list[Interpolants]) -> Interpolants:
 
 
 def last_terms(coefficients: Floats) -> Floats:
-    """The size of the last coefficients: about what interpolants leave out; infinite if they are not numbers."""
+    """Size of the last coefficients, an estimate of the interpolation error; infinite if they are NaN."""
     left = np.abs(coefficients[:, -3:]).max(axis=1)
     return np.where(np.isfinite(left), left, np.inf)
 
@@ -124,10 +124,10 @@ def are_monotone(coefficients: Floats) -> Flags:
 
 
 def critical_points(c: Floats) -> Floats:
-    """Where the derivative may vanish, increasing, within -1 .. 1."""
+    """Points where the derivative may vanish, increasing, within -1 .. 1."""
     slope = derivative(c)
     if are_monotone(slope[None])[0]:
-        # at most one: no eigenvalues are needed
+        # at most one zero: no eigenvalues are needed
         first, last = (clenshaw(slope.tolist(), x) for x in (-1.0, 1.0))
         return np.array([solve_zero(slope, -1.0, 1.0)] if first * last < 0.0 else [])
     sizes = np.abs(slope)
@@ -141,7 +141,7 @@ def critical_points(c: Floats) -> Floats:
 
 
 def _polished(slope: Floats, x: Floats) -> Floats:
-    """Zeros by two steps of Newton's method, where these are small: eigenvalues have some 1e-13."""
+    """Zeros refined by two Newton steps, if these are small: eigenvalues have errors of about 1e-13."""
     curvature = derivative(slope)
     for _ in range(2):
         bend = np.asarray(chebyshev.chebval(x, curvature))
@@ -152,7 +152,9 @@ def _polished(slope: Floats, x: Floats) -> Floats:
 
 
 def solve_zero(c: Floats, low: float, high: float) -> float:
-    """The zero between two places with other signs: Newton's method, halved where it leaves them."""
+    """The zero between two points with opposite signs: Newton's method, with bisection if it leaves the
+    bracket.
+    """
     terms, slope = c.tolist(), derivative(c).tolist()
     first, last = clenshaw(terms, low), clenshaw(terms, high)
     rises = last > first
@@ -169,7 +171,7 @@ def solve_zero(c: Floats, low: float, high: float) -> float:
             low = x
         rate = clenshaw(slope, x)
         step = value / rate if rate else np.inf
-        # the step behind this one is its square
+        # the next step would be the square of this one
         if abs(step) <= LAST_STEP:
             return min(max(x - step, -1.0), 1.0)
         x = x - step if low < x - step < high else 0.5 * (low + high)

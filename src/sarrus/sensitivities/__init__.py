@@ -1,6 +1,7 @@
-"""Derivatives of a run by parameters of its mechanism: what they are of, what by, and up to when they exist.
+"""Derivatives of a run by parameters of its mechanism: which quantities, which parameters, and until when they
+exist.
 
-`Result.sensitivity` differentiates by numbers of the mechanism as drawn, `sensitivity` by the arguments of a
+`Result.sensitivity` differentiates by numbers of the mechanism's definition, `sensitivity` by the arguments of a
 function that builds it. The equations are in kernels/variational.py and docs/sensitivities.md.
 """
 
@@ -15,7 +16,7 @@ from ..mechanism import Mechanism
 if TYPE_CHECKING:
     from .differentiate import RecipeSensitivities
 
-# the compiler and SciPy load slowly: modules load when they are used
+# the compiler and SciPy load slowly: modules are loaded on first use
 __getattr__ = load_on_use(__name__, {"Sensitivity": "tangent", "Validity": "validity"})
 
 
@@ -31,14 +32,15 @@ def sensitivity(
     Parameters
     ----------
     build : callable
-        Returns a `Mechanism`; takes the arguments by name, and uses NumPy's functions (np.sin, np.sqrt), not
-        those of math.
+        Returns a `Mechanism`; takes the arguments by name, and uses NumPy functions (np.sin, np.sqrt), not those
+        of
+        math.
     values : mapping of str to float
-        The arguments, and where the derivatives are taken.
+        Values of the arguments, at which the derivatives are taken.
     quantities : str or sequence of str
         As for `Result.sensitivity`.
     duration : float
-        Of the run [s].
+        Duration of the run [s].
     **settings
         Further arguments of `simulate`.
 
@@ -50,7 +52,7 @@ def sensitivity(
     Raises
     ------
     MechanismError
-        If the function cannot be differentiated, or no mechanism lies in the direction of an argument.
+        If the function cannot be differentiated, or if no mechanism exists in the direction of an argument.
     """
     from .differentiate import of_recipe
 

@@ -1,4 +1,4 @@
-"""Sensitivities of a result, or of the run of a recipe: derivatives of its quantities by parameters."""
+"""Sensitivities of a result, or of the run of a recipe: derivatives of quantities by parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tangent import Sensitivity
 
 
 def of_result(result: Result, quantity: str | Sequence[str], wrt: Wrt | Sequence[Wrt]) -> Any:
-    """Derivatives of quantities of a result: one, or lists for lists (quantities first)."""
+    """Derivatives of quantities of a result: a single one, or nested lists for sequences (quantities first)."""
     wanted = [wrt] if isinstance(wrt, str | Mapping) else list(wrt)
     found = RunDerivatives(result, DrawnParameters(result.mechanism, wanted)).take()
     names = [quantity] if isinstance(quantity, str) else list(quantity)
@@ -26,7 +26,7 @@ def of_result(result: Result, quantity: str | Sequence[str], wrt: Wrt | Sequence
 
 @dataclass(frozen=True, eq=False)
 class RecipeSensitivities:
-    """Derivatives of quantities by the arguments of a recipe; [quantity, argument] is one of them."""
+    """Derivatives of quantities by the arguments of a recipe; index with [quantity, argument]."""
 
     result: Result
     table: dict[tuple[str, str], Sensitivity]

@@ -22,9 +22,10 @@ from ..tracing import UntracedError
 
 @dataclass(frozen=True)
 class DualModel:
-    """A model, and for each parameter the derivatives of all its numbers, as a model of these.
+    """A model, and for each parameter a model that contains the derivatives of all its numbers.
 
-    mechanism: the same with numbers of a `TangentTape` tape; numbers, slopes: all numbers of the model in a row.
+    mechanism: the same mechanism with numbers of a `TangentTape`; numbers, slopes: all numbers of the model in one
+    row.
     """
 
     mechanism: Mechanism
@@ -34,14 +35,14 @@ class DualModel:
     slopes: Floats = field(repr=False)
 
     def moved(self, mechanism: Mechanism, lane: int, h: float) -> Model:
-        """The model of a mechanism whose parameter is so much larger, to first order."""
+        """The model of a mechanism with one parameter increased by h, to first order."""
         structure = self.model.structure
         values = np.ascontiguousarray(self.numbers + h * self.slopes[:, lane])
         return structure.blueprint.make(mechanism, values, structure)
 
     def make_form(self, scales: Floats) -> Form:
         """The quadratic form in dual numbers; scales: of each parameter."""
-        # eps and rho change no solution
+        # eps and rho do not change the solution
         zero = np.zeros(self.model.equations)
         found = [m.form._replace(eps=zero, rho=zero) for m in self.rates]
         return make_dual(self.model.form, _stack(found, scales))
@@ -54,12 +55,13 @@ class DualModel:
         return make_dual(loads, _stack([make_loads(m.loads, order) for m in self.rates], scales))
 
     def find_scales(self, start: Floats) -> Floats:
-        """Of each parameter, so that no number of the model has a derivative larger than numbers of its kind.
+        """Scale of each parameter, so that no number of the model has a derivative larger than numbers of its
+        kind.
 
-        start: derivatives of the start velocity (count, nq).
+        start: derivatives of the initial velocity (count, nq).
         """
         values = [*_floats(self.model.form), *_floats(self.model.loads)]
-        # numbers in a column are of one kind
+        # numbers in a column are of the same kind
         largest = [_largest(x) for x in values]
         out = []
         for rates, w in zip(self.rates, start, strict=True):
@@ -72,7 +74,7 @@ class DualModel:
         return np.array(out)
 
     def moves_constraints(self) -> list[bool]:
-        """Whether a parameter changes the constraint equations: a geometric one, or one of a drive."""
+        """Whether each parameter changes the constraint equations: geometric parameters and those of drives do."""
         names = ("D_val", "e0", "sq_c", "bl_c", "phi0")
         return [
             any(getattr(m.form, name).any() for name in names)
@@ -82,7 +84,7 @@ class DualModel:
 
 
 def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel:
-    """Derivatives of a model; mechanism: that of the model with numbers of a tape of so many parameters."""
+    """Derivatives of a model; mechanism: the mechanism with numbers of a tape of `count` parameters."""
     blueprint, numbers = make_blueprint(mechanism, read_parts(mechanism))
     if blueprint.digest != model.structure.blueprint.digest:
         raise UntracedError("numbers with derivatives decide otherwise than floats do")
@@ -95,7 +97,7 @@ def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel
 
 
 def _largest(x: Floats) -> Floats:
-    """The largest number of an array, or of each of its columns; 1 where all are zero."""
+    """The largest number of an array, or of each of its columns; 1 if all are zero."""
     most = np.abs(x).max(axis=0, initial=0.0)
     return np.where(most > 0.0, most, 1.0)
 

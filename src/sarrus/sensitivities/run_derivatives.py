@@ -1,4 +1,4 @@
-"""The derivatives of a run by several parameters: groups of them, validity, neighbouring mechanisms."""
+"""Derivatives of a run by several parameters: parameter groups, validity, neighbouring mechanisms."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from .variation import Rates, Variation, VariationError
 if TYPE_CHECKING:
     from ..methods.outcome import Motion
 
-# of a parameter, over what changes the model by its own size: how far neighbouring mechanisms are
+# parameter step to neighbouring mechanisms, relative to the change that alters the model by its own size
 NEIGHBOUR = 1e-4
-# the tolerance at which a run has more digits near singular configurations
+# tolerance at which a run uses extended precision near singular configurations
 PRECISE = 1e-12
 SERIES = "series"
 
 
 def polynomials(result: Result) -> Motion:
-    """Those of a run that kept them."""
+    """The step polynomials of a run that kept them."""
     found = result.outcome.motion
     assert found is not None
     return found
 
 
 class RunDerivatives:
-    """Derivatives of a run by the parameters of a drawing or a recipe."""
+    """Derivatives of a run by the parameters of a mechanism's definition or of a recipe."""
 
     def __init__(self, result: Result, source: DrawnParameters | RecipeParameters) -> None:
         if not COMPILES:
@@ -59,16 +59,20 @@ class RunDerivatives:
 
     @cached_property
     def dense(self) -> Result:
-        """The run with its polynomials, by series; made again if it did not keep them, or has others."""
+        """The run with its step polynomials, by the series method; repeated if it did not keep them or used
+        another method.
+        """
         if self.result.outcome.motion is not None and self.result.method == SERIES:
             return self.result
         return self._again(self.result.tolerance)
 
     @cached_property
     def precise(self) -> Result:
-        """The run with more digits near singular configurations, for parameters that move the constraints.
+        """The run with extended precision near singular configurations, for parameters that change the
+        constraints.
 
-        There an error of the motion divided by a small pivot is one of their derivatives.
+        Near a singular configuration the error of the derivatives is the error of the motion divided by a small
+        pivot.
         """
         tolerance = self.result.tolerance
         if not self._is_singular or (tolerance is not None and tolerance <= PRECISE):
@@ -90,28 +94,28 @@ class RunDerivatives:
 
     @property
     def motion(self) -> Motion:
-        """The polynomials of the run."""
+        """The step polynomials of the run."""
         return polynomials(self.dense)
 
     @property
     def tolerance(self) -> float:
-        """That of the run."""
+        """Tolerance of the run."""
         return self.result.tolerance or 1e-10
 
     @property
     def start_velocity(self) -> Floats:
-        """At t = 0, in model units."""
+        """Velocity at t = 0, in model units."""
         return np.asarray(self.result.start.v[0])
 
     @cached_property
     def end(self) -> float:
-        """How far the run is good [s]."""
+        """Time until which the run is valid [s]."""
         watch = self.dense.outcome.watch
         return self.motion.end if watch is None else min(self.motion.end, watch.until)
 
     @cached_property
     def crossings(self) -> list[Any]:
-        """Those of the run, in the order of time."""
+        """Crossings of the run, in order of time."""
         return [] if self.result.outcome.watch is None else list(self.result.crossings)
 
     def take(self) -> list[RunTangent]:
@@ -136,7 +140,7 @@ class RunDerivatives:
             )
         ends = [self._end_before(v.until) for v in validities]
         if len(set(ends)) > 1:
-            # a pole of one of them would shorten the steps of all
+            # a pole of one derivative would shorten the steps of all
             return [tangent for p in lanes for tangent in self._take([p])]
         names = [p.name for p in parameters]
         group = ParameterGroup(dual, names, self, ends[0])
@@ -155,7 +159,7 @@ class RunDerivatives:
         return make_dual_model(traced, self.result.model, count)
 
     def _end_before(self, until: float) -> float:
-        """How far steps go: to the last output before a derivative ends."""
+        """End of the steps: the last output before a derivative ceases to exist."""
         if until > self.end:
             return self.end
         before = self.result.times[self.result.times < until * (1.0 - 1e-9)]
@@ -164,11 +168,14 @@ class RunDerivatives:
     def _check_structure(
         self, p: int, dual: DualModel, lane: int, moves: bool, known: Validity
     ) -> Validity:
-        """Reject directions that no mechanism has; undefined where the model has another structure.
+        """Reject directions in which no mechanism exists; the derivative is undefined if the structure of the
+        model changes.
 
-        moves: whether the parameter moves the constraints. Then, and where it moves places of a drawing, a step is
-        taken that is far larger than what would pass for rounding of these; others, such as the mass of a light
-        body, may have room for a small one only.
+        moves: whether the parameter changes the constraints. For these parameters, and for those that move points
+        of the
+        definition, the step is far larger than their rounding. Other parameters, such as the mass of a light body,
+        may allow
+        only a small step.
         """
         scale = NEIGHBOUR * float(dual.find_scales(np.zeros((len(dual.rates), 1)))[lane])
         name = self.source.parameters[p].name
@@ -199,7 +206,7 @@ class RunDerivatives:
         end = tangent._group.reached
         moments = [c.time for c in self.crossings if c.time < end]
         if moments and not validity:
-            # before a pole differences are not derivatives
+            # close to a pole finite differences do not approximate derivatives
             end = 0.5 * (moments[-1] + validity.until)
         times = result.times[result.times <= end]
         if not moments or len(times) < 2:
@@ -230,7 +237,7 @@ class RunDerivatives:
         return Validity(until, why, validity.defect)
 
     def _neighbour_run(self, p: int, step: float, times: Floats, names: list[str]) -> Any:
-        """Places of joints of a neighbouring mechanism at some times, or why there are none."""
+        """Joint positions of a neighbouring mechanism at some times, or the reason why there are none."""
         try:
             mechanism = self.source.neighbour(p, step)
             run = simulate(mechanism, float(times[-1]), outputs=times, tolerance=self.tolerance)
@@ -242,7 +249,7 @@ class RunDerivatives:
 
 
 class ParameterGroup:
-    """Parameters whose derivatives are taken together, in the SIMD lanes of dual numbers."""
+    """Parameters whose derivatives are computed together, in the SIMD lanes of dual numbers."""
 
     def __init__(
         self, dual: DualModel, names: list[str], run: RunDerivatives, until: float
@@ -250,13 +257,13 @@ class ParameterGroup:
         self.dual, self._run = dual, run
         velocity = run.start_velocity
         self.failure = ""
-        # what does not exist at all has no start either
+        # a derivative that does not exist has no initial value either
         self._start = np.zeros((len(names), len(velocity)))
         if until > 0.0:
             self._start = find_start_rates(dual, names, velocity)
-        # near a singular configuration an error of the motion, divided by a small pivot, is one of the
-        # derivatives: where these crawl, they need a more exact motion, and those by parameters that move the
-        # constraints always do
+        # near a singular configuration the error of the derivatives is the error of the motion divided by a small
+        # pivot: if their steps become ever smaller, they need a more accurate motion, and derivatives by
+        # parameters that change the constraints always do
         sources = [run.precise] if any(dual.moves_constraints()) else [run.dense, run.precise]
         for source in sources:
             self.variation = Variation(dual, self._start, polynomials(source), until)
@@ -268,15 +275,15 @@ class ParameterGroup:
                 self.failure = str(error.args[1])
 
     def scale(self, lane: int) -> float:
-        """Of a parameter: a change that changes the model by its own size."""
+        """Scale of a parameter: the change that alters the model by its own size."""
         return float(self.dual.find_scales(self._start)[lane])
 
     @property
     def reached(self) -> float:
-        """How far the derivatives go [s]."""
+        """Time that the derivatives reach [s]."""
         return self.variation.reached
 
     @cached_property
     def rates(self) -> list[Rates]:
-        """At the outputs, by each parameter."""
+        """Derivatives at the outputs, by each parameter."""
         return self.variation.rates(self._run.result.record)

@@ -1,4 +1,6 @@
-"""What a run is differentiated by: numbers of the mechanism as drawn, places, directions, or a user's recipe."""
+"""Parameters of a run: numbers of the mechanism's definition, points, directions, or arguments of a user's
+recipe.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,17 @@ from ..tracing import UntracedError
 
 # a path, or a direction: a rate for each path
 Wrt = str | Mapping[str, float | Sequence[float]]
-# keys whose numbers are world coordinates of places
+# keys whose numbers are world coordinates of points
 PLACES = ("at", "rod", "center", "start", "end")
-# of the mechanism's size: places that are the same
+# share of the mechanism's size: points this close coincide
 SAME_PLACE = 1e-9
 
 
 @dataclass(frozen=True)
 class RunParameter:
-    """One parameter: its name, its unit (empty for a direction), and what stays fixed, in a sentence.
+    """One parameter: its name, its unit (empty for a direction), and a sentence on what stays fixed.
 
-    rates: of the numbers of a drawing, by their paths.
+    rates: rates of the numbers of a definition, keyed by path.
     """
 
     name: str
@@ -38,12 +40,12 @@ class RunParameter:
 
     @property
     def is_place(self) -> bool:
-        """Whether it moves places of a drawing."""
+        """Whether it moves points of the definition."""
         return any(set(split_path(path)[2:]).intersection(PLACES) for path in self.rates)
 
 
 class DrawnParameters:
-    """Parameters that are numbers of a mechanism as drawn."""
+    """Parameters that are numbers of a mechanism's definition."""
 
     def __init__(self, mechanism: Mechanism, wanted: Sequence[Wrt]) -> None:
         if mechanism.user_forces:
@@ -52,7 +54,7 @@ class DrawnParameters:
                 f"{', '.join(repr(f.name) for f in mechanism.user_forces)} for sensitivities"
             )
         self._name = mechanism.name
-        # a start at rest is written without its velocities
+        # velocities are omitted from the data of a mechanism at rest
         self.data = {"velocities": {}, "angular_velocities": {}} | to_data(mechanism)
         self._size = mechanism.size
         self.parameters = [self._read(wrt) for wrt in wanted]
@@ -75,7 +77,7 @@ class DrawnParameters:
         return build_plainly(data), len(lanes)
 
     def neighbour(self, p: int, step: float) -> Mechanism:
-        """The mechanism with a parameter that is so much larger; raises MechanismError if there is none."""
+        """The mechanism with one parameter increased by a step; raises MechanismError if there is none."""
         data = self.data
         for path, rate in self.parameters[p].rates.items():
             value = np.asarray(get_value(self.data, path), dtype=float)
@@ -114,7 +116,7 @@ class DrawnParameters:
         return RunParameter(f"{{{name}}}", "", _sentence(what), rates)
 
     def _numbers(self, path: str) -> Floats:
-        """The numbers at a path; UnknownNameError or MechanismError if there are none."""
+        """The numbers at a path; raises UnknownNameError or MechanismError if there are none."""
         found = get_value(self.data, path)
         try:
             array = np.asarray(found, dtype=float)
@@ -125,14 +127,14 @@ class DrawnParameters:
         return array
 
     def _spread(self, path: str, rate: Floats) -> tuple[dict[str, Floats], list[float]]:
-        """Paths and rates of all that moves with a number, and the place if it is one of a joint."""
+        """Paths and rates of everything that moves with a number, and the position if it belongs to a joint."""
         parts = split_path(path)
         if parts[0] != "joints" or "at" not in parts:
             return {path: rate}, []
         here = parts.index("at") + 1
         place = np.asarray(get_value(self.data, join_path(parts[:here])), dtype=float)
         if place.ndim == 2 and len(parts) > here:
-            # one of several places of the joint
+            # one of several points of the joint
             place, here = place[int(parts[here])], here + 1
         if place.ndim != 1:
             return {path: rate}, []
@@ -142,7 +144,7 @@ class DrawnParameters:
         return found, place.tolist()
 
     def _drawn_at(self, place: Floats) -> Iterator[str]:
-        """Paths of all places of the drawing that are the same."""
+        """Paths of all coincident points of the definition."""
         for path, value in _places(self.data):
             if len(value) == len(place) and np.abs(value - place).max() <= SAME_PLACE * self._size:
                 yield join_path(path)
@@ -188,7 +190,7 @@ class RecipeParameters:
             ) from error
 
     def neighbour(self, p: int, step: float) -> Mechanism:
-        """The mechanism with a parameter that is so much larger."""
+        """The mechanism with one parameter increased by a step."""
         name = self.parameters[p].name
         return self.build(**{name: self._values[name] + step})
 
@@ -198,7 +200,7 @@ def _sentence(what: str) -> str:
 
 
 def _places(data: dict[str, Any]) -> Iterator[tuple[list[str], Floats]]:
-    """Paths and coordinates of all places."""
+    """Paths and coordinates of all points."""
     for block, parts in data.items():
         if not isinstance(parts, dict) or block in ("velocities", "angular_velocities"):
             continue

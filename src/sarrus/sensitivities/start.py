@@ -1,4 +1,4 @@
-"""Derivatives of the start velocity by parameters."""
+"""Derivatives of the initial velocity by parameters."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from .dual_model import DualModel
 
 
 def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Floats:
-    """Derivatives of the start velocity (count, nq), in model units; names: of the parameters.
+    """Derivatives of the initial velocity (count, nq), in model units; names: of the parameters.
 
-    The velocity v minimises v^T M v subject to A v = b, the constraints and the given velocities: with
+    The velocity v minimises v^T M v subject to A v = b, which contains the constraints and the given velocities.
+    With
     multipliers y,
 
         M v + A^T y = 0,   A v = b      =>      M w + A^T y' = -M' v - A'^T y,   A w = b' - A' v.
 
-    Raises MechanismError where the last has no solution: the constraints forbid this derivative.
+    Raises MechanismError if the last equation has no solution: the constraints forbid this derivative.
     """
     count = len(names)
     out = np.zeros((count, dual.model.coordinates))
@@ -39,7 +40,7 @@ def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Flo
         missed = np.abs(A @ w - side)
         size = np.abs(side).max(initial=0.0)
         worst = int(np.argmax(missed))
-        # rounding of the velocity itself, where the parameter changes by its own size
+        # rounding of the velocity itself, for a parameter change of its own scale
         noise = TYPED_VELOCITY * np.abs(velocity).max(initial=0.0) / scales[p]
         if missed[worst] > np.sqrt(TYPED_VELOCITY) * size + noise:
             raise MechanismError(
@@ -59,7 +60,7 @@ def _is_given(dual: DualModel) -> bool:
 
 
 def _rows(model: Model, rates: Model) -> tuple[Floats, list[str]]:
-    """Rows of constraints and given velocities, or their derivatives, and what each is in words."""
+    """Rows of constraints and given velocities, or their derivatives, and a description of each."""
     m = model.mechanism
     J = model.start_jacobian() if rates is model else _jacobian_rates(model, rates)
     parts, labels = [J], ["the motion that the joints allow"] * len(J)
@@ -84,7 +85,7 @@ def _jacobian_rates(model: Model, rates: Model) -> Floats:
 
 
 def _side_rates(dual: DualModel, rates: Model, p: int, count: int) -> Floats:
-    """Derivatives of the right sides: of drives and of given velocities."""
+    """Derivatives of the right-hand sides: of drives and of given velocities."""
     parts = [rates.drive_rates]
     traced: Mechanism = dual.mechanism
     for _, v in traced.velocities:

@@ -1,4 +1,4 @@
-"""What is read of the derivatives of a run by one parameter: any quantity, by its name."""
+"""Reads the derivative of any quantity of a run by one parameter, by name."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 CROSSING_TIMES = "crossing times"
 EXTREMES = ("largest", "smallest")
-# rows of the energies of a record
+# rows of the energies in a record
 ENERGIES = {"kinetic energy": [0], "potential energy": [1], "total energy": [0, 1]}
-# how far readings are changed along the derivative of the motion, over the mechanism's length: constraints are
-# then violated by its square, which forces magnify; rounding leaves 1e-10 of the differences
+# step along the derivative of the motion for readings, over the mechanism's length: constraints are then violated
+# by its square, which forces magnify; the rounding error of the differences is 1e-10
 READING = 3e-5
 
 
@@ -40,12 +40,26 @@ READING = 3e-5
 class Sensitivity:
     """Derivatives of a quantity by a parameter.
 
-    quantity, wrt: names; times [s]: of the outputs, the crossings or the extreme; values: the derivative at each,
-    in the quantity's unit over that of the parameter, not a number from where it does not exist; velocity,
-    acceleration: of a point, as `values` are of its position; time_rates: of an extreme, the derivative of its
-    time. validity: up to when it exists, and why no longer; convention: what stays fixed. energy_error: how far
-    the derivative of the energy drifts over the largest one of the kinetic energy, where nothing but gravity,
-    constant forces and springs acts: a measure of the errors; else not a number.
+    Attributes
+    ----------
+    quantity, wrt : str
+        Names of the quantity and the parameter.
+    times : ndarray
+        Times of the outputs, of the crossings or of the extreme [s].
+    values : ndarray
+        The derivative at each time, in the quantity's unit over that of the parameter; NaN from the time on at
+        which it does not exist.
+    velocity, acceleration : ndarray
+        Derivatives of the velocity and acceleration of a point, as `values` are of its position.
+    time_rates : ndarray
+        For an extreme, the derivative of its time.
+    validity : Validity
+        Until when the derivative exists, and why not longer.
+    convention : str
+        What stays fixed.
+    energy_error : float
+        Drift of the derivative of the energy over the largest derivative of the kinetic energy, a measure of the
+        error. It is available if only gravity, constant forces and springs act, else NaN.
     """
 
     quantity: str
@@ -71,7 +85,7 @@ class Sensitivity:
 
 
 class RunTangent:
-    """Derivatives of a run by one parameter: everything that can be read of it."""
+    """Derivatives of a run by one parameter, for every quantity that can be read."""
 
     def __init__(
         self,
@@ -114,7 +128,7 @@ class RunTangent:
 
     @cached_property
     def _energy_error(self) -> float:
-        """Drift of the energy's derivative, over the largest one of the kinetic energy."""
+        """Drift of the derivative of the energy, over the largest derivative of the kinetic energy."""
         if self._run.result.record.work.any():
             return np.nan
         kinetic, total = self._of_energy("kinetic energy"), self._of_energy("total energy")
@@ -125,7 +139,7 @@ class RunTangent:
         return float(np.abs(total[known] - total[0]).max() / size) if size > 0.0 else 0.0
 
     def _of_point(self, name: str) -> tuple[Floats, Floats, Floats]:
-        """Of position, velocity and acceleration of a point."""
+        """Derivatives of position, velocity and acceleration of a point."""
         model, rates = self._run.result.model, self._group.dual.rates[self._lane]
         rows, moved = model.point_rows(name), rates.point_rows(name)
         result = self._run.result
@@ -137,7 +151,9 @@ class RunTangent:
         return rates.origin(name) + found[0], found[1], found[2]
 
     def _of_state(self, quantity: str) -> Floats:
-        """Of what follows from the state: energies and drive forces exactly, everything else as it is read."""
+        """Derivative of a quantity that follows from the state: exact for energies and drive forces, else by
+        differences.
+        """
         if quantity in ENERGIES:
             return self._of_energy(quantity)
         if quantity in GLOBAL:
@@ -151,7 +167,7 @@ class RunTangent:
         return self._read(quantity)
 
     def _of_drive(self, drive: DriveRows) -> Floats:
-        """Of the force or torque of a drive."""
+        """Derivative of the force or torque of a drive."""
         u, du = self._run.result.model.units, self._group.dual.rates[self._lane].units
         unit = du.mass * u.length**2 + 2.0 * u.mass * u.length * du.length
         if not drive.turns:
@@ -160,7 +176,7 @@ class RunTangent:
         return np.asarray(self._rates.forces[:, drive.number] * drive.unit + forces * unit)
 
     def _of_energy(self, quantity: str) -> Floats:
-        """Of kinetic, potential or total energy [J]."""
+        """Derivative of kinetic, potential or total energy [J]."""
         record = self._run.result.record
         u, du = self._run.result.model.units, self._group.dual.rates[self._lane].units
         unit = du.mass * u.length**2 + 2.0 * u.mass * u.length * du.length
@@ -168,10 +184,12 @@ class RunTangent:
         return np.asarray(each[ENERGIES[quantity]].sum(axis=0))
 
     def _read(self, quantity: str) -> Floats:
-        """Of anything that is read of a state: along the derivative of the motion, by differences of fourth order.
+        """Derivative of any quantity that is read from a state, by fourth-order differences along the motion's
+        derivative.
 
-        The motion's derivative is exact, and so is the state that is read; only the formula of the reading is
-        differentiated by differences.
+        The derivative of the motion is exact, and so is the state; only the formula of the reading is
+        differentiated by
+        differences.
         """
         result = self._run.result
         self._check_unique(quantity)
@@ -188,7 +206,7 @@ class RunTangent:
         return np.asarray(out)
 
     def _check_unique(self, quantity: str) -> None:
-        """Reject reactions that rigid bodies do not determine."""
+        """Reject reactions that are statically indeterminate."""
         result = self._run.result
         owner, _, word = quantity.rpartition(".")
         joints = {joint.name for joint in result.mechanism.joints}
@@ -204,7 +222,7 @@ class RunTangent:
             )
 
     def _moved(self, h: float) -> Result:
-        """The result with its states and dimensions changed along the derivative."""
+        """The result with its states and dimensions displaced along the derivative."""
         result, dual, rates = self._run.result, self._group.dual, self._rates
         described = describe(dual.mechanism)
         assert described is not None
@@ -223,7 +241,7 @@ class RunTangent:
         return replace(result, mechanism=mechanism, model=model, outcome=outcome)
 
     def _of_crossings(self) -> tuple[Floats, Floats]:
-        """Of the times of all crossings that lie where the derivative exists."""
+        """Derivatives of the times of all crossings at which the derivative exists."""
         found = [
             c
             for c in self._run.crossings
@@ -237,7 +255,7 @@ class RunTangent:
         u[..., : len(rates)] = np.moveaxis(rates[:, 0], 0, -1)
         change = ConstraintVariation(self._group.dual)
         J, _, dJ, _ = change.at(times, q, u)
-        # J is affine in q: so is its rate in v
+        # J is affine in q, and so is its time derivative in v
         plain = Constraints(self._run.result.model.form)
         rest = plain.jacobian(np.zeros_like(v[0]))
         values = [
@@ -247,7 +265,7 @@ class RunTangent:
         return times, np.array(values)
 
     def _of_extreme(self, quantity: str, largest: bool) -> tuple[Floats, Floats, Floats]:
-        """Time of the extreme of a coordinate of a point, derivative of its value and of its time."""
+        """Time of the extreme of a coordinate of a point, and derivatives of its value and time."""
         name, _, axis = quantity.rpartition(".")
         result = self._run.dense
         i = "xyz"[: result.model.dimension].find(axis)
@@ -259,7 +277,7 @@ class RunTangent:
         k = int(np.argmax(values) if largest else np.argmin(values))
         t = float(result.times[k])
         if not 0 < k < len(values) - 1:
-            # at an end of the run: its time stays
+            # an extreme at an end of the run keeps its time
             return np.array([t]), self._of_point(name)[0][[k], i], np.zeros(1)
         low, high = float(result.times[k - 1]), float(result.times[k + 1])
         for _ in range(8):

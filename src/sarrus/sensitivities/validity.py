@@ -1,12 +1,12 @@
-"""Where the derivative of a motion by a parameter exists.
+"""Existence of the derivative of a motion by a parameter.
 
-Parameters that leave the constraints unchanged (masses, gravity, stiffness, start velocities) have derivatives
-through crossings: the branch that the motion takes does not move. A geometric one must satisfy
+Parameters that do not change the constraints (masses, gravity, stiffness, initial velocities) have derivatives
+through crossings: the branch that the motion follows does not move. A geometric parameter must satisfy
 
     Y^T dPhi/dp = 0,      Y: left null vectors of J,
 
-at every crossing (and everywhere, where constraints are redundant): else J u = -dPhi/dp has no bounded solution.
-This is necessary, not sufficient: parameters that pass are confirmed by neighbouring mechanisms.
+at every crossing (and everywhere, if constraints are redundant); otherwise J u = -dPhi/dp has no bounded solution.
+This condition is necessary, not sufficient: parameters that satisfy it are confirmed with neighbouring mechanisms.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from ..kernels.layout import make_dual_workspace
 from ..thresholds import INTEGRABLE, NULL_DIRECTION
 from .dual_model import DualModel
 
-# outputs at which redundant constraints are looked at, and equations up to which that is quick
+# outputs at which redundant constraints are checked, and number of equations up to which that is fast
 SAMPLES, DENSE = 16, 600
 
 
 @dataclass(frozen=True)
 class Validity:
-    """Up to when a derivative exists [s], infinite if it does to the end of the run, and why no longer.
+    """Time until which a derivative exists [s], infinite if to the end of the run, and the reason why not longer.
 
-    defect: the part of dPhi/dp along the vanishing directions, over the size of its terms: that of the crossing
-    that decided, or the largest of all that it passed.
+    defect: the component of dPhi/dp along the null directions, over the size of its terms, at the crossing that
+    decided,
+    or the largest of all crossings passed.
     """
 
     until: float = np.inf
@@ -40,7 +41,7 @@ class Validity:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it exists at all outputs."""
+        """Whether the derivative exists at all outputs."""
         return self.until == np.inf
 
     def __bool__(self) -> bool:
@@ -55,7 +56,7 @@ class Validity:
 
 
 class ConstraintVariation:
-    """How parameters change the constraints of a model at given states."""
+    """Derivatives of the constraints of a model by parameters at given states."""
 
     def __init__(self, dual: DualModel) -> None:
         self._dual = dual
@@ -66,9 +67,9 @@ class ConstraintVariation:
     def at(
         self, times: Floats, q: Floats, u: Floats | None = None
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """J (n, nc, nq), and derivatives of Phi (n, nc, RATES) and of J; u: those of q, none if left out.
+        """J (n, nc, nq), and derivatives of Phi (n, nc, RATES) and of J; u: derivatives of q, zero by default.
 
-        And the size of the terms of dPhi/dp, (n, RATES).
+        Also returns the size of the terms of dPhi/dp, (n, RATES).
         """
         f, n = self._dual.model.form, len(times)
         duals = make_duals(q, u)
@@ -84,7 +85,7 @@ class ConstraintVariation:
         return J, phi["rates"], dJ, self._sizes(phi["rates"], q)
 
     def _sizes(self, phi: Floats, q: Floats) -> Floats:
-        """What dPhi/dp is made of: it may vanish itself where a crossing is."""
+        """Size of the terms of dPhi/dp, which may itself vanish at a crossing."""
         largest = np.abs(phi).max(axis=1)
         e = 1.0 + np.abs(q).max(axis=1, initial=0.0)
         for p, m in enumerate(self._dual.rates):
@@ -102,7 +103,7 @@ def null_vectors(J: Floats) -> tuple[Floats, Floats]:
 
 
 def find_defects(dual: DualModel, times: Floats, q: Floats) -> Floats:
-    """The part of dPhi/dp along the vanishing directions at some states, over the size of its terms (n, RATES)."""
+    """The component of dPhi/dp along the null directions at some states, over the size of its terms (n, RATES)."""
     J, phi, _, sizes = ConstraintVariation(dual).at(times, q)
     out = np.zeros(sizes.shape)
     for k, jacobian in enumerate(J):
@@ -115,7 +116,7 @@ def find_defects(dual: DualModel, times: Floats, q: Floats) -> Floats:
 def check_crossings(
     dual: DualModel, times: Floats, q: Floats, crossings: Floats, at_crossings: Floats
 ) -> list[Validity]:
-    """Validity by the integrability test, of each parameter; times, q: outputs, crossings: theirs."""
+    """Validity of each parameter by the integrability test; times, q: outputs, crossings: their data."""
     some = _samples(times, crossings) if dual.model.equations <= DENSE else np.zeros(0, np.int64)
     moments = np.concatenate([times[some], crossings])
     states = np.concatenate([q[some], at_crossings.reshape(len(crossings), q.shape[1])])
@@ -145,7 +146,7 @@ def check_crossings(
 
 
 def _samples(times: Floats, crossings: Floats) -> Ints:
-    """Some outputs, none near a crossing or the start."""
+    """Some outputs, none of them near a crossing or the start."""
     if not len(times):
         return np.zeros(0, np.int64)
     chosen = np.unique(np.linspace(0, len(times) - 1, SAMPLES + 1).astype(int)[1:])
@@ -155,10 +156,10 @@ def _samples(times: Floats, crossings: Floats) -> Ints:
 
 
 def find_crossing_rates(J: Floats, dJ: Floats, rate: Floats) -> float:
-    """Derivative of a crossing's time, at which J loses rank on the changed motion; not a number if nowhere.
+    """Derivative of a crossing's time, at which J loses rank on the changed motion; NaN if it does not.
 
-    J: there; dJ: its derivative by the parameter along the motion, rate: by time. Y^T (dJ + t' rate) N = 0 on
-    both null spaces.
+    J: at the crossing; dJ: its derivative by the parameter along the motion, rate: by time. It solves
+    Y^T (dJ + t' rate) N = 0 on both null spaces.
     """
     Y, N = null_vectors(J)
     a, b = (Y.T @ rate @ N).ravel(), (Y.T @ dJ @ N).ravel()

@@ -21,9 +21,9 @@ from .dual_model import DualModel
 if TYPE_CHECKING:
     from ..methods.outcome import Motion, Record
 
-# steps between two calls of the kernel
+# number of steps per call of the kernel
 ROOM = 128
-# the tolerance of a step: below it rounding near singular configurations leads to ever smaller steps
+# smallest tolerance of a step: below it rounding near singular configurations leads to ever smaller steps
 TIGHTEST = 5e-12
 
 
@@ -31,7 +31,7 @@ TIGHTEST = 5e-12
 class Rates:
     """Derivatives by one parameter at the outputs: of q, q', q'', energies and drive forces; model units.
 
-    Not a number from where the derivative is not known any more.
+    NaN from the time on at which the derivative is no longer known.
     """
 
     q: Floats
@@ -43,13 +43,13 @@ class Rates:
 
 
 class VariationError(Exception):
-    """The steps of the derivatives came to an end before that of the run; args: the time [s], and why."""
+    """The steps of the derivatives ended before the run did; args: the time [s], and the reason."""
 
 
 class Variation:
     """Steps of motion and derivatives along a run.
 
-    dual: the model with derivatives; start: derivatives of the start velocity (count, nq); until [s]: how far.
+    dual: the model with derivatives; start: derivatives of the initial velocity (count, nq); until: end time [s].
     """
 
     def __init__(self, dual: DualModel, start: Floats, motion: Motion, until: float) -> None:
@@ -60,7 +60,7 @@ class Variation:
         self.reached = 0.0
 
     def run(self, velocity: Floats, tolerance: float) -> None:
-        """Take all steps; raises VariationError where they come to an end before."""
+        """Take all steps; raises VariationError if they end early."""
         model, count = self._dual.model, len(self._dual.rates)
         ws = make_dual_workspace(model.form, HIGHEST_ORDER)
         state, energy = make_duals(np.zeros((2, model.coordinates))), make_duals(np.zeros(1))
@@ -82,7 +82,7 @@ class Variation:
                 self._follow(ws, rules, part.pieces, kept)
 
     def _follow(self, ws: Any, rules: Any, motion: StepPolynomials, kept: Any) -> None:
-        """Steps along a part of the motion that one method made."""
+        """Steps along a part of the motion that one method computed."""
         nq, equations = self._dual.model.coordinates, self._dual.model.equations
         point, reason = np.zeros((2, nq)), FULL
         form = self._dual.make_form(self._scales)
@@ -100,7 +100,7 @@ class Variation:
                 raise VariationError(self.reached, "its steps became too small")
 
     def states(self, times: Floats) -> tuple[list[Floats], Floats]:
-        """q, v, a at increasing times within what was reached, and their derivatives (count, 3, n, nq)."""
+        """q, v, a at increasing times up to the time reached, and their derivatives (count, 3, n, nq)."""
         nq, count = self._dual.model.coordinates, len(self._dual.rates)
         values = np.zeros((3, len(times), nq))
         rates = np.zeros((count, 3, len(times), nq))
@@ -164,23 +164,23 @@ def make_pieces(coordinates: int) -> Any:
 
 
 def cut(pieces: Any, steps: int) -> Any:
-    """The first steps, copied: no more memory than they need."""
+    """Copy the first steps, so that no more memory is kept than they need."""
     some = pieces.some(0, steps)
     return set_apart(StepPolynomials._make(x.copy() for x in some), "Dual")
 
 
 def _padded(rates: Floats) -> Floats:
-    """Derivatives by all parameters that a dual number has."""
+    """Derivatives padded to the number of parameters of a dual number."""
     return np.pad(rates, [(0, 0)] * (rates.ndim - 1) + [(0, RATES - rates.shape[-1])])
 
 
 def _known_forces(forces: np.ndarray, p: int) -> Floats:
-    """Derivatives of drive forces; not a number where the force is none, near a singular configuration."""
+    """Derivatives of drive forces; NaN where the force is undefined, near a singular configuration."""
     return np.where(np.isnan(forces["value"]), np.nan, forces["rates"][..., p])
 
 
 def _extended(rows: Floats, count: int) -> Floats:
-    """Rows with more behind them that are not numbers."""
+    """Rows extended by rows of NaN."""
     out = np.full((count, *rows.shape[1:]), np.nan)
     out[: len(rows)] = rows
     return out
