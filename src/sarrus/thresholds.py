@@ -4,8 +4,7 @@ The comment above each name states first the quantity that the number is a share
 reason for its size. Except for drives and couplings, no threshold is a length or a time. Lengths are relative to
 the length of the mechanism, angles are in radians, and times are relative to the duration of the run or to the
 sampling interval. Rounding is 1e-16 of the numbers themselves, so a computed zero is some powers of ten above
-that;
-numbers typed by people have 6 to 12 digits.
+that; numbers typed by people have 6 to 12 digits.
 
 Where the comment gives only a size, the number was chosen by that size, and no others were tried. Numbers that
 only control an iteration or a step are defined next to it. docs/thresholds.md has the table; a test compares it.

@@ -2,10 +2,8 @@
 
 A model is built from plain floats. If it is built from `TracedNumber`s instead, the same code does the same
 arithmetic, and the tape records each operation and each comparison with its result. `Replay` repeats the
-operations
-with other inputs, for one mechanism or vectorised over many, to the same bits. If a comparison gives another
-result,
-the code would have taken another path, and that mechanism has to be built from scratch.
+operations with other inputs, for one mechanism or vectorised over many, to the same bits. If a comparison gives
+another result, the code would have taken another path, and that mechanism has to be built from scratch.
 
     structure    all decisions of the code: which parts share features, which entries exist, the elimination order
     numbers      the values that the tape computes from the inputs
@@ -445,8 +443,7 @@ class Replay:
         """The outputs of n variants, and a mask of variants whose decisions are unchanged.
 
         numbers: each input, as an array (n,) or a float common to all. Operations that do not depend on varying
-        inputs are
-        done once.
+        inputs are done once.
         """
         varies = tuple(isinstance(x, np.ndarray) for x in numbers)
         if self._split is None or self._split.varies != varies:

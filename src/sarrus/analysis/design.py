@@ -39,8 +39,7 @@ REFINEMENTS = 3
 @dataclass(frozen=True)
 class Limit:
     """A limit position of an output: time [s], coordinates of the drive and of the output [rad or m], and whether
-    the
-    output coordinate has a maximum there.
+    the output coordinate has a maximum there.
     """
 
     time: float
@@ -283,8 +282,7 @@ class Design(Sentences):
         """Output force or torque over that of the drive, without losses and inertia, shape (n,).
 
         It equals the rate of the drive over that of the output: infinite at limit positions of the output, 0 where
-        the
-        drive is at a dead centre.
+        the drive is at a dead centre.
         """
         rate, _ = self.output_rates(output)
         with np.errstate(divide="ignore"):

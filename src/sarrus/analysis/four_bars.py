@@ -45,8 +45,7 @@ class FourBar:
     @property
     def grashof(self) -> float:
         """Sum of the lengths of the other two links minus those of the shortest and the longest [m]; >= 0 if a
-        link can
-        rotate fully.
+        link can rotate fully.
         """
         s, p, q, longest = sorted(self.lengths)
         return p + q - s - longest
@@ -67,8 +66,7 @@ class FourBar:
         """Angles of the input from the ground line at its dead centres [rad], 0 to pi; None if it rotates fully.
 
         At the larger angle coupler and output are extended, at the smaller one they are folded; pi and 0 if there
-        is no
-        dead centre on that side.
+        is no dead centre on that side.
         """
         g, a, b, c = self.lengths
         folded, stretched = ((g * g + a * a - z * z) / (2 * g * a) for z in (abs(b - c), b + c))
@@ -134,8 +132,7 @@ def find_four_bars(mechanism: Mechanism) -> list[FourBar]:
     """All loops of four links and four pins of a planar mechanism.
 
     The base is the ground if it is in the loop, else the longest link. The input is the driven link if there is
-    one,
-    else the link of the joint that was defined first.
+    one, else the link of the joint that was defined first.
     """
     if mechanism.dimension != 2:
         return []

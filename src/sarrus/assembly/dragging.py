@@ -44,8 +44,7 @@ class Hand:
 
     def pull(self, pose: Pose, body: str, at: Floats, to: Floats) -> Pose:
         """The closed configuration, reached from `pose`, that brings the body point `at` [m, at the start] nearest
-        to
-        `to` [m].
+        to `to` [m].
         """
         n, arm = self._arm(body, at)
         goal = in_space(np.asarray(to, float)) - self.origin

@@ -50,8 +50,7 @@ class Closing:
     """A configuration, closed or with minimal gaps; gaps: named rows there [m, rad].
 
     distance: |x| times L [m]; iterations: steps of all stages; start: number of the start that led here, 0 for the
-    given
-    configuration.
+    given configuration.
     """
 
     pose: Pose

@@ -147,8 +147,7 @@ def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str
 
 class _Solved(NamedTuple):
     """An initial velocity, the deviation of drives from their rates (None: they match), whether the given
-    velocities are
-    met, and whether they leave the motion undetermined.
+    velocities are met, and whether they leave the motion undetermined.
     """
 
     velocity: Floats
@@ -202,8 +201,7 @@ class StartVelocities(NamedTuple):
     """Initial velocities (n, coordinates) of n models.
 
     fits: the joints allow the given velocities; missed: deviation of drives from their rates; drives_fit: this
-    deviation
-    is rounding; is_open: the given velocities do not determine the motion.
+    deviation is rounding; is_open: the given velocities do not determine the motion.
     """
 
     velocity: Floats
@@ -219,8 +217,8 @@ def solve_start_velocities(
     """Velocities of minimal kinetic energy with J v = phi0' and the given ones, for n models (n, ...).
 
     M: returns the mass matrices, which are needed only if the motion is not determined; rates: phi0'; wanted:
-    rows, right
-    sides and sizes of given velocities. Arrays common to all models may have one row, which is decomposed once.
+    rows, right sides and sizes of given velocities. Arrays common to all models may have one row, which is
+    decomposed once.
     """
     equations = J.shape[1]
     A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
@@ -341,8 +339,8 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
     """Minimise v^T M v subject to A v = b for n systems (n, ...); also returns whether A leaves v undetermined.
 
     Uses the singular values of A, so dependent and nearly dependent rows are harmless. A^+ b is the complete
-    solution
-    if A determines it, independent of the masses; otherwise its component in the null space of A is adjusted.
+    solution if A determines it, independent of the masses; otherwise its component in the null space of A is
+    adjusted.
     """
     rows, columns = A.shape[1:]
     U, sizes, V = np.linalg.svd(A)

@@ -4,8 +4,7 @@ The function is continuous and monotone between samples, which are read in order
 band are not distinguished from zero; the band is wider than the error of the run. Definitions:
 
     crossing          a zero, with the function outside the band and of opposite sign on both sides of it
-    tangent contact   the function enters the band (also by two zeros close together) and leaves it with the same
-    sign
+    tangent contact   the function enters the band (also by two close zeros) and leaves it with the same sign
     extreme           before and after it the function is farther away than the band
 
 The start is not an event: a function that begins inside the band must leave it first. A function that enters the

@@ -2,10 +2,8 @@
 
 Every quantity is read at Chebyshev points of each step (interpolants.py), on the polynomial of the step itself. If
 its last coefficients are not negligible, it is read at twice as many points, then on halves of the step. All of
-its
-zeros are found there (detection.py), and refined on states sampled as for outputs (projected onto the
-constraints),
-so that the value read there is the wanted one to rounding.
+its zeros are found there (detection.py), and refined on states sampled as for outputs (projected onto the
+constraints), so that the value read there is the wanted one to rounding.
 """
 
 from __future__ import annotations

@@ -65,8 +65,7 @@ def lower_gaps(
     """Reduce the gaps to rounding, or to a local minimum, near a configuration.
 
     look: gaps g at a configuration and their derivative W, so that g + W d are the gaps after a small displacement
-    d;
-    move: the configuration after d; enough: the search ends when no gap is larger; weak: no displacement along
+    d; move: the configuration after d; enough: the search ends when no gap is larger; weak: no displacement along
     directions in which W has less than this share of its largest singular value; steps: maximum number.
     """
     best = _Look(position, *look(position))

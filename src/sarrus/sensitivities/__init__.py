@@ -33,8 +33,7 @@ def sensitivity(
     ----------
     build : callable
         Returns a `Mechanism`; takes the arguments by name, and uses NumPy functions (np.sin, np.sqrt), not those
-        of
-        math.
+        of math.
     values : mapping of str to float
         Values of the arguments, at which the derivatives are taken.
     quantities : str or sequence of str

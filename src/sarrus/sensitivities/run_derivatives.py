@@ -172,10 +172,8 @@ class RunDerivatives:
         model changes.
 
         moves: whether the parameter changes the constraints. For these parameters, and for those that move points
-        of the
-        definition, the step is far larger than their rounding. Other parameters, such as the mass of a light body,
-        may allow
-        only a small step.
+        of the definition, the step is far larger than their rounding. Other parameters, such as the mass of a
+        light body, may allow only a small step.
         """
         scale = NEIGHBOUR * float(dual.find_scales(np.zeros((len(dual.rates), 1)))[lane])
         name = self.source.parameters[p].name

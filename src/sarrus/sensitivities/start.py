@@ -16,8 +16,7 @@ def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Flo
     """Derivatives of the initial velocity (count, nq), in model units; names: of the parameters.
 
     The velocity v minimises v^T M v subject to A v = b, which contains the constraints and the given velocities.
-    With
-    multipliers y,
+    With multipliers y,
 
         M v + A^T y = 0,   A v = b      =>      M w + A^T y' = -M' v - A'^T y,   A w = b' - A' v.
 

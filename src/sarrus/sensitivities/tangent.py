@@ -188,8 +188,7 @@ class RunTangent:
         derivative.
 
         The derivative of the motion is exact, and so is the state; only the formula of the reading is
-        differentiated by
-        differences.
+        differentiated by differences.
         """
         result = self._run.result
         self._check_unique(quantity)

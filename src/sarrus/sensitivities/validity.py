@@ -31,8 +31,7 @@ class Validity:
     """Time until which a derivative exists [s], infinite if to the end of the run, and the reason why not longer.
 
     defect: the component of dPhi/dp along the null directions, over the size of its terms, at the crossing that
-    decided,
-    or the largest of all crossings passed.
+    decided, or the largest of all crossings passed.
     """
 
     until: float = np.inf

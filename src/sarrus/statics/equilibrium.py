@@ -11,14 +11,12 @@ have none. Multipliers of dependent equations are not unique, but their undeterm
 unless the configuration is singular. Singular configurations are detected and reported.
 
 The search for an equilibrium is a trust-region method on the potential energy. It takes Newton steps in the
-degrees
-of freedom, shortens them where the quadratic model of the energy is poor, follows a direction of negative
-curvature
-where the configuration is unstable, and projects back onto the constraints after each step [ConnGouldToint2000].
+degrees of freedom, shortens them where the quadratic model of the energy is poor, follows a direction of negative
+curvature where the configuration is unstable, and projects back onto the constraints after each step
+[ConnGouldToint2000].
 
 Where a stiffness vanishes, a higher order of the energy decides: its slope along the direction without stiffness
-at
-ever smaller displacements, with all other degrees of freedom relaxed. Where the energy falls, the search
+at ever smaller displacements, with all other degrees of freedom relaxed. Where the energy falls, the search
 continues.
 """
 
@@ -307,8 +305,7 @@ def equilibrium(mechanism: Mechanism) -> Equilibrium:
     """Find the stable equilibrium that a mechanism falls into from its start position, at rest.
 
     Driven joints keep their initial value. The search leaves an unstable equilibrium along the direction in which
-    the
-    energy falls.
+    the energy falls.
 
     Parameters
     ----------
@@ -347,8 +344,7 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
     tuple of Equilibrium
         Searches begin at the start configuration, and at configurations displaced from it along each degree of
         freedom in both directions. Each search leads down to a stable equilibrium, and Newton steps lead to the
-        next
-        equilibrium of any kind. Equilibria that no search reaches are missed. Connected equilibria, as in an
+        next equilibrium of any kind. Equilibria that no search reaches are missed. Connected equilibria, as in an
         indifferent mechanism, are listed once. ``kind`` distinguishes stable from unstable ones.
 
     Raises
