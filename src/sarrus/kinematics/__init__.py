@@ -1,1 +1,1 @@
-"""Where bodies are and how they turn, closing loops, the mechanism's length: what all rooms above share."""
+"""Poses and rotations of bodies, loop closing, and the mechanism's length, shared by all higher packages."""

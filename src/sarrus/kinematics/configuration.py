@@ -1,8 +1,10 @@
-"""Where bodies are and how they turn: turn vectors, poses and spins, and the length all is compared with.
+"""Poses and rotations of bodies: rotation vectors, poses and angular velocities, and the mechanism's length
+scale.
 
-A body's pose is read from vectors fixed in it: c = R c0, c' = w x c, c'' = w' x c + w x (w x c), all by
-least squares. A thin rod on ball joints has one vector and a point none: the spin they do not show is
-zero; nothing that has inertia or is held by a joint depends on it. Turn vectors are axis times angle.
+The pose of a body is read from vectors fixed in it by least squares: c = R c0, c' = w x c,
+c'' = w' x c + w x (w x c). A thin rod on ball joints has one vector and a point has none: the spin that
+these do not determine is zero. It does not affect inertia or joints. A rotation vector ("turn vector") is
+axis times angle.
 """
 
 from __future__ import annotations
@@ -22,31 +24,31 @@ from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 from ..tracing import each, larger, largest, length_of, mean, sqrt
 
 if TYPE_CHECKING:
-    # SciPy loads slowly: only who reads coordinates pays for it
+    # SciPy loads slowly: import it only to read coordinates
     from scipy import sparse
 
 TURN = 2.0 * np.pi
-# a link between two joints is about twice the arm from its centre to one of them
+# a link between two joints is about twice as long as the arm from its centre to one of them
 LINK = 2.0
-# steps to a rotation: values of WELL_SHOWN are doubled ten times before digits are
+# iterations to a rotation: values of WELL_SHOWN are doubled ten times before the digits are
 MOST_STEPS = 16
-# 1, of matrices of that size: with a larger determinant cofactors lose three digits of sixteen at most
+# 1, for matrices of that size: with a larger determinant cofactors lose at most three of sixteen digits
 WELL_SHOWN = 1e-3
 
 
 def in_space(vector: Floats) -> Floats:
-    """A vector of the plane as one in space."""
+    """A planar vector as a 3-D vector."""
     return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
 
 
 def unit(vectors: Floats) -> Floats:
-    """Vectors of length one; zero stays zero."""
+    """Unit vectors; zero stays zero."""
     size = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(size > 0, size, 1.0))
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Cross products of rows, (..., 3): what NumPy's own gives, for few rows at a fraction of its time."""
+    """Cross products of rows, (..., 3): the result of np.cross, much faster for few rows."""
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
@@ -57,13 +59,13 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 
 def turn_matrices(vectors: Floats) -> Floats:
-    """Rotation matrices of turn vectors, (n, 3) to (n, 3, 3) (Rodrigues)."""
+    """Rotation matrices of rotation vectors, (n, 3) to (n, 3, 3) (Rodrigues)."""
     angle = np.linalg.norm(vectors, axis=1)[:, None, None]
     K = np.zeros((len(vectors), 3, 3))
     x, y, z = vectors.T
     K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -z, y, -x
     K -= np.swapaxes(K, 1, 2)
-    # below it the next terms of the series are rounding
+    # below this angle the next terms of the series are rounding
     small = angle < 1e-6
     safe = np.where(small, 1.0, angle)
     s = np.where(small, 1.0 - angle**2 / 6.0, np.sin(safe) / safe)
@@ -72,7 +74,7 @@ def turn_matrices(vectors: Floats) -> Floats:
 
 
 def turn_vectors(R: Floats) -> Floats:
-    """Turn vectors of rotation matrices, (n, 3, 3) to (n, 3)."""
+    """Rotation vectors of rotation matrices, (n, 3, 3) to (n, 3)."""
     sines = 0.5 * np.stack(
         [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
     )
@@ -81,7 +83,7 @@ def turn_vectors(R: Floats) -> Floats:
     angle = np.arctan2(sine, cosine)
     factor = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
     out = sines * factor[:, None]
-    # close to half a turn the sines are lost: the axis is in the symmetric part, R + 1 = 2 n n^T
+    # close to half a turn the sines lose their digits: the symmetric part gives the axis, R + 1 = 2 n n^T
     for i in np.flatnonzero((sine < 1e-3) & (cosine < 0)):
         column = R[i] + R[i].T + (1.0 - np.trace(R[i])) * np.eye(3)
         n = column[:, int(np.argmax(np.diagonal(column)))]
@@ -91,17 +93,18 @@ def turn_vectors(R: Floats) -> Floats:
 
 
 def next_to(angle: Floats, near: Floats) -> Floats:
-    """The same angles with as many turns as bring them next to others."""
+    """The same angles, shifted by full turns to be nearest to others."""
     return angle + TURN * np.rint((near - angle) / TURN)
 
 
 def unwrap(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> tuple[Floats, Flags]:
-    """Angles that count on beyond a turn, (n, ...), and where their turns are in doubt, (n - 1, ...).
+    """Continuous angles beyond a full turn, (n, ...), and flags where the number of turns is uncertain, (n - 1,
+    ...).
 
-    shown: angles up to whole turns, with their rates r and accelerations s. From one output to the next an
-    angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12; turns are counted right as long as the error of
-    that, of order h^5, is below half a turn, and in doubt above a radian where the shortest way differs.
-    The first output is shown as it is.
+    shown: angles modulo full turns, with their rates r and accelerations s. From one output to the next an
+    angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12. Turns are counted correctly while the error of this
+    formula, of order h^5, is below half a turn; above a radian they are uncertain if the shortest way
+    differs. The first output is unchanged.
     """
     h = np.diff(times).reshape(-1, *[1] * (shown.ndim - 1))
     expected = 0.5 * h * (rates[1:] + rates[:-1]) + h**2 / 12.0 * (rises[:-1] - rises[1:])
@@ -115,39 +118,43 @@ def unwrap(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> tuple[
 
 @dataclass(frozen=True)
 class Pose:
-    """Where all bodies are: centres of mass [m], (nb, 3), and turns from the start, (nb, 3, 3)."""
+    """Poses of all bodies: centres of mass [m], (nb, 3), and rotations from the start, (nb, 3, 3)."""
 
     centers: Floats
     turns: Floats
 
     def moved(self, twists: Floats) -> Pose:
-        """The pose after a finite displacement (dx, turn vector) of each body, shape (nb, 6)."""
+        """The pose after a finite displacement (dx, rotation vector) of each body, shape (nb, 6)."""
         return Pose(self.centers + twists[:, :3], turn_matrices(twists[:, 3:]) @ self.turns)
 
     def displacement(self, other: Pose) -> Floats:
-        """Displacements (dx, turn vector) from here to another pose, shape (nb, 6)."""
+        """Displacements (dx, rotation vector) from this pose to another, shape (nb, 6)."""
         turn = turn_vectors(other.turns @ np.swapaxes(self.turns, 1, 2))
         return np.hstack([other.centers - self.centers, turn])
 
     def distance(self, other: Pose, length: float) -> float:
-        """Largest displacement of a body to another pose: of its centre over a length, or turn."""
+        """Largest displacement of a body to another pose: of its centre over a length, or its rotation angle."""
         return largest_twist(self.displacement(other), length)
 
     def orthonormal(self) -> Pose:
-        """The same pose without the rounding that many small turns leave; what was not turned stays."""
+        """The same pose without the rounding that many small rotations leave; bodies that did not rotate are
+        unchanged.
+        """
         turned = (self.turns != np.eye(3)).any(axis=(1, 2))
         turns = self.turns.copy()
         if turned.any():
             U, _, V = np.linalg.svd(turns[turned])
             turns[turned] = U @ V
-            # turns in the plane stay there
+            # rotations in the plane stay there
             flat = self.turns[:, 2, 2] == 1.0
             turns[flat, 2], turns[flat, :, 2] = (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)
         return Pose(self.centers, turns)
 
 
 def largest_twist(twists: Floats, length: float) -> float:
-    """The largest of the twists (nb, 6) of some bodies: of their centres over a length, or turn."""
+    """The largest of the twists (nb, 6) of some bodies: displacement of the centre over a length, or rotation
+    angle.
+    """
     return max(
         float(np.linalg.norm(twists[:, :3], axis=1).max(initial=0.0)) / length,
         float(np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)),
@@ -156,11 +163,11 @@ def largest_twist(twists: Floats, length: float) -> float:
 
 @dataclass(frozen=True)
 class BodyRows:
-    """How the pose of every body is read: centre of mass, and unit vectors fixed in it.
+    """Rows that give the pose of every body: centre of mass, and unit vectors fixed in it.
 
-    centers: world displacement [m] per unit of q, 3 rows a body; vectors: change of each vector, world,
-    3 rows a vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin rod
-    on ball joints has one vector, a point none: their spin is not defined.
+    centers: world displacement [m] per unit of q, 3 rows per body; vectors: change of each vector, world, 3
+    rows per vector; starts: their values at the start, (nv, 3); owner: body of each vector. A thin rod on
+    ball joints has one vector, a point has none: their spin is undefined.
     """
 
     names: tuple[str, ...]
@@ -171,7 +178,7 @@ class BodyRows:
 
     @cached_property
     def sums(self) -> sparse.csr_array:
-        """The matrix that adds up the vectors of each body."""
+        """The matrix that sums over the vectors of each body."""
         from scipy import sparse
 
         ones, count = np.ones(len(self.owner)), len(self.owner)
@@ -187,11 +194,12 @@ class BodyRows:
         return BodyRows((name,), centers, vectors, self.starts[own], np.zeros_like(own))
 
     def nearest(self, length: float) -> Callable[[Floats], Floats]:
-        """What finds coordinates nearest to poses, by least squares over all bodies; length: of the model [m].
+        """A function that finds the coordinates nearest to poses, by least squares over all bodies; length: of
+        the model [m].
 
-        It takes changes of centres [m] and then of vectors, (rows, n), and gives q or rates, (nq, n). Where
-        joints are closed they are those of the poses; where one is open by a gap, both sides are met halfway.
-        Coordinates that no pose shows are left zero.
+        It takes changes of centres [m], then of vectors, (rows, n), and returns q or rates, (nq, n). Where
+        joints are closed the result reproduces the poses; at an open joint both sides meet halfway.
+        Coordinates that no pose determines are zero.
         """
         from scipy import sparse
         from scipy.sparse.linalg import splu
@@ -211,19 +219,19 @@ class BodyRows:
 
     @property
     def seen(self) -> Flags:
-        """Coordinates that poses show: not those of rotors and couplings, which follow from the others."""
+        """Coordinates that poses determine: not those of rotors and couplings, which follow from the others."""
         shown = abs(self.centers).sum(axis=0) + abs(self.vectors).sum(axis=0)
         return np.asarray(shown).ravel() > 0.0
 
     @property
     def show_turn(self) -> bool:
-        """Whether the vectors show how a body turns: two of them are not parallel."""
+        """Whether the vectors determine the rotation of a body: two of them are not parallel."""
         across = np.cross(self.starts[:, None], self.starts[None, :])
         return bool(np.linalg.norm(across, axis=2).max(initial=0.0) > PARALLEL_AXES)
 
 
 def read_poses(start: Floats, bodies: BodyRows, q: Floats) -> list[Pose]:
-    """The pose at each output; start: centres where q = 0, (nb, 3); q: coordinates, (n, nq)."""
+    """The pose at each output; start: centres at q = 0, (nb, 3); q: coordinates, (n, nq)."""
     centers, turns = start + read_rows(bodies.centers, q), read_turns(bodies, q)
     return [Pose(centers[t], turns[t]) for t in range(len(q))]
 
@@ -237,11 +245,12 @@ def read_turns(bodies: BodyRows, q: Floats) -> Floats:
 
 
 def nearest_turns(H: Floats) -> Floats:
-    """The rotations nearest to matrices, (..., 3, 3): R of H = R P, P symmetric and not negative.
+    """The rotations nearest to matrices, (..., 3, 3): R of H = R P, P symmetric and positive semidefinite.
 
-    With cof(H) the matrix of cofactors, H + cof(H) = R (P + cof(P)) has the same R, and an inverse as soon as two
-    vectors of a body are not parallel. From there Newton's steps X -> (X + cof(X) / det X) / 2 double the digits
-    [Higham1986]. What has no such inverse, a thin rod's one vector, is left to singular vectors.
+    With cof(H) the matrix of cofactors, H + cof(H) = R (P + cof(P)) has the same R, and it is invertible if
+    two vectors of a body are not parallel. From there Newton steps X -> (X + cof(X) / det X) / 2 double the
+    digits [Higham1986]. Singular matrices, as from the single vector of a thin rod, fall back to singular
+    vectors.
     """
     out = np.empty(H.shape)
     flat, found = H.reshape(-1, 9), out.reshape(-1, 9)
@@ -255,7 +264,7 @@ def nearest_turns(H: Floats) -> Floats:
         more = _cofactors(X) / np.where(good, det, 1.0)
         change = np.abs(more - X)[:, :, good].max(initial=0.0)
         X = 0.5 * (X + more)
-        # the next step would change the square of this
+        # the next step would change X by the square of this
         if change < 1e-9:
             break
         det = _determinants(X)
@@ -280,7 +289,7 @@ def _determinants(X: Floats) -> Floats:
 
 
 def _is_flat(bodies: BodyRows, c: Floats) -> bool:
-    """Whether all vectors lie in the plane, but for those along its normal, which stay there."""
+    """Whether all vectors lie in the plane, except those along its normal, which stay there."""
     upright = ~bodies.starts[:, :2].any(axis=1)
     return not (
         bodies.starts[~upright, 2].any()
@@ -290,10 +299,10 @@ def _is_flat(bodies: BodyRows, c: Floats) -> bool:
 
 
 def _flat_turns(bodies: BodyRows, c: Floats) -> Floats:
-    """Rotations about z, nearest to sum c c0^T: without rounding where nothing has turned."""
+    """Rotations about z nearest to sum c c0^T; free of rounding for bodies that have not rotated."""
     x = _collect(bodies, np.einsum("tvi,vi->tv", c[..., :2], bodies.starts[:, :2]))
     y = _collect(bodies, _flat_cross(bodies.starts, c))
-    # a body without vectors has not turned
+    # a body without vectors has not rotated
     x = np.where((x == 0.0) & (y == 0.0), 1.0, x)
     size = np.hypot(x, y)
     out = np.zeros((*x.shape, 3, 3))
@@ -304,14 +313,14 @@ def _flat_turns(bodies: BodyRows, c: Floats) -> Floats:
 
 
 def _flat_cross(a: Floats, b: Floats) -> Floats:
-    """The part along z of a x b."""
+    """The z component of a x b."""
     return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
 
 
 def _flat_spins(bodies: BodyRows, c: Floats, c1: Floats, c2: Floats) -> tuple[Floats, Floats]:
-    """w and w' along z: sum |c|^2 w = sum c x c', and the same of c'' without w x (w x c), which is along c."""
+    """w and w' along z: sum |c|^2 w = sum c x c', and the same for c'' without w x (w x c), which is along c."""
     squares = _collect(bodies, np.einsum("tvi,tvi->tv", c[..., :2], c[..., :2]))
-    # a body without vectors shows no spin
+    # a body without vectors has no defined spin
     squares = np.where(squares == 0.0, 1.0, squares)
     out = np.zeros((2, *squares.shape, 3))
     out[0, ..., 2] = _collect(bodies, _flat_cross(c, c1)) / squares
@@ -337,7 +346,7 @@ def read_spins(bodies: BodyRows, q: Floats, v: Floats, a: Floats) -> tuple[Float
 
 
 def _inverse_spread(spread: Floats) -> Floats:
-    """Inverses of symmetric matrices, (..., 3, 3): by cofactors where they are good, else of what is shown."""
+    """Inverses of symmetric matrices, (..., 3, 3): by cofactors if these are accurate, else pseudo-inverses."""
     X = spread.reshape(-1, 9).T.reshape(3, 3, -1)
     adjoint, det = _cofactors(X), _determinants(X)
     good = det > WELL_SHOWN * (X[0, 0] + X[1, 1] + X[2, 2]) ** 3
@@ -349,29 +358,29 @@ def _inverse_spread(spread: Floats) -> Floats:
 
 
 def read_rows(rows: sparse.csr_array, x: Floats) -> Floats:
-    """Three rows a vector, over outputs: (n, nv, 3)."""
+    """Values of three rows per vector, over outputs: (n, nv, 3)."""
     return np.asarray((rows @ x.T).T).reshape(len(x), rows.shape[0] // 3, 3)
 
 
 def _collect(bodies: BodyRows, per_vector: Floats) -> Floats:
     """Sums over the vectors of each body."""
     n, shape = len(per_vector), per_vector.shape[2:]
-    # bodies may have no vectors at all
+    # there may be no vectors at all
     flat = np.moveaxis(per_vector, 1, 0).reshape(len(bodies.owner), n * math.prod(shape))
     return np.moveaxis((bodies.sums @ flat).reshape(len(bodies.names), n, *shape), 0, 1)
 
 
 def measure_length(mechanism: Mechanism) -> float:
-    """The mean arm, from the centre of a body to where it is held: its joints, links and springs [m].
+    """The mean arm, from the centre of a body to its attachment points: joints, links and springs [m].
 
-    Without arms it is the spread of the mass that counts, or half a metre for points. A typical link is LINK
-    times as long.
+    Without arms it is the radius of gyration, or half a metre for points. A typical link is LINK times as
+    long.
     """
     return length_of_parts(mechanism, read_parts(mechanism))
 
 
 def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
-    """The same by parts that were read before."""
+    """The same from parts that were read before."""
     owner, places = _held_places(mechanism, parts)
     # body by body, without the ground
     order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
@@ -385,7 +394,9 @@ def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
 
 
 def _held_places(mechanism: Mechanism, c: PartArrays) -> tuple[Ints, Floats]:
-    """Which bodies are held, -1 for the ground, and where: at joints, then at links, then at springs."""
+    """Bodies with attachment points, -1 for the ground, and these points: of joints, then of links, then of
+    springs.
+    """
     late = c.are(lambda row: row.is_link)[c.joint]
     ends = np.argsort(late, kind="stable")
     ends = ends[c.has_place[c.place[ends]]]

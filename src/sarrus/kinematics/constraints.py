@@ -1,4 +1,4 @@
-"""The constraints of a quadratic form in NumPy, for who looks at single positions; methods have kernels.
+"""The constraints of a quadratic form in NumPy, for single configurations; integration methods use kernels.
 
 Phi(q) = 1/2 sum c e_a e_b - phi0,   e = D q + e0,      J = dPhi/dq,      B the second derivative
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Constraints:
     """Phi, J and the curvature of a form.
 
-    joints: only the equations that belong to joints, not to drives; else all of them.
+    joints: use only the equations of joints, not those of drives; by default all equations.
     """
 
     def __init__(self, form: Form, joints: bool = False) -> None:
@@ -30,7 +30,7 @@ class Constraints:
 
     @cached_property
     def kept(self) -> Ints:
-        """The equations that are looked at."""
+        """Indices of the equations in use."""
         every = np.arange(self.total)
         return np.setdiff1d(every, self.form.driven) if self.joints else every
 
@@ -46,21 +46,21 @@ class Constraints:
         return sparse.csr_array((f.C_val, f.C_form, f.C_start), shape=(len(f.J_eq), len(f.e0)))
 
     def phi(self, q: Floats) -> Floats:
-        """Phi(q); drives stand as at the start."""
+        """Phi(q); drives keep their initial value."""
         f, e = self.form, self.form.e0 + self._D @ q
         squares = np.bincount(f.sq_eq, 0.5 * f.sq_c * e[f.sq_form] ** 2, self.total)
         pairs = np.bincount(f.bl_eq, f.bl_c * e[f.bl_a] * e[f.bl_b], self.total)
         return np.asarray(squares + pairs - f.phi0)[self.kept]
 
     def eval_terms(self, q: Floats) -> Floats:
-        """The sizes of the terms of Phi(q), summed for each equation, and what they are summed of."""
+        """The sizes of the terms of Phi(q), summed for each equation, including the factors of each term."""
         f, e = self.form, np.abs(self.form.e0) + abs(self._D) @ np.abs(q)
         squares = np.bincount(f.sq_eq, 0.5 * np.abs(f.sq_c) * e[f.sq_form] ** 2, self.total)
         pairs = np.bincount(f.bl_eq, np.abs(f.bl_c) * e[f.bl_a] * e[f.bl_b], self.total)
         return np.asarray(squares + pairs + np.abs(f.phi0))[self.kept]
 
     def largest_bend(self) -> float:
-        """The largest derivative of J by a coordinate, as the root of the sum of squares of its entries."""
+        """The largest Frobenius norm of the derivative of J by a coordinate."""
         rates = self._C @ self._D
         return float(np.sqrt(rates.multiply(rates).sum(axis=0).max(initial=0.0)))
 
@@ -79,7 +79,7 @@ class Constraints:
         return J[self.kept] if self.joints else J
 
     def bend(self, x: Floats) -> Floats:
-        """B(x, x): how far the constraints bend away along x, twice."""
+        """B(x, x): twice the second-order change of the constraints along x."""
         f, d = self.form, self._D @ x
         squares = np.bincount(f.sq_eq, f.sq_c * d[f.sq_form] ** 2, self.total)
         pairs = np.bincount(f.bl_eq, 2.0 * f.bl_c * d[f.bl_a] * d[f.bl_b], self.total)
@@ -87,7 +87,7 @@ class Constraints:
 
     @cached_property
     def _products(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Which equations the squares and the pairs of forms belong to, with their coefficients."""
+        """Matrices that map the squares and the pairs of forms to equations, with their coefficients."""
         f = self.form
         out = []
         for eq, c in ((f.sq_eq, f.sq_c), (f.bl_eq, f.bl_c)):
@@ -109,7 +109,7 @@ class Constraints:
         return np.asarray(out)
 
     def curvature(self, lam: Floats, N: Floats) -> Floats:
-        """N^T (sum of lam_k Phi_k'') N; lam: a number for each equation kept."""
+        """N^T (sum of lam_k Phi_k'') N; lam: one number for each equation in use."""
         f, d = self.form, self._D @ N
         whole = np.zeros(self.total)
         whole[self.kept] = lam

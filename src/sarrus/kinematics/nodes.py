@@ -1,4 +1,4 @@
-"""Polynomials through values at Chebyshev nodes on both sides of a moment."""
+"""Polynomials through values at Chebyshev nodes on both sides of an instant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..arrays import Floats
 # nodes, in half widths; their number is even, so that none is in the middle
 NODES = 12
 AT = np.cos(np.pi * (np.arange(NODES)[::-1] + 0.5) / NODES)
-# Chebyshev coefficients to those of powers
+# matrix from Chebyshev coefficients to coefficients of powers
 TO_POWERS = np.array(
     [
         np.pad(chebyshev.cheb2poly(row[: k + 1]), (0, NODES - 1 - k))

@@ -1,6 +1,6 @@
 """From a mechanism to its model: natural coordinates and the quadratic form in them.
 
-The names here are loaded when they are used: `structure` works without SciPy and the compiler.
+Modules are loaded on first use: `structure` works without SciPy and the compiler.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Where in one block of numbers each array of a model is: a model without its numbers."""
+"""A blueprint: a model without its numbers. It states where each array of the model is in one block of numbers."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .rows import Rows, Units
 if TYPE_CHECKING:
     from .structure import Structure
 
-# numbers of a cache line
+# numbers per cache line
 LINE = 8
 
 
 class BlockPart(tuple[int, int, tuple[int, ...]]):
-    """A place in the block of numbers: from, to, shape."""
+    """A part of the block of numbers: begin, end, shape."""
 
 
 class NumberBlock:
-    """All numbers of a model side by side, every list on a cache line of its own."""
+    """All numbers of a model in one block; every list begins on a new cache line."""
 
     def __init__(self) -> None:
         self._parts: list[Scalars] = [np.zeros(0)]
         self._count = 0
 
     def take(self, values: Sequence[Scalar] | Scalars, *shape: int) -> BlockPart:
-        """Append scalars; shape: of the array they become."""
+        """Append scalars; shape: of the array that they form."""
         array = values if isinstance(values, np.ndarray) else as_array(values)
         first, last = self._count, self._count + len(array)
         self._parts += [array, np.zeros(-len(array) % LINE)]
@@ -46,13 +46,13 @@ class NumberBlock:
 
     @property
     def values(self) -> Scalars:
-        """All of them."""
+        """All numbers of the block."""
         return np.concatenate(self._parts)
 
 
 @dataclass(frozen=True)
 class Blueprint:
-    """A model without its numbers: whole numbers, and where in the block the others are."""
+    """A model without its numbers: integers, and the positions of all floats in the block."""
 
     dimension: int
     units: BlockPart
@@ -69,7 +69,7 @@ class Blueprint:
 
     @cached_property
     def digest(self) -> bytes:
-        """Tells whether two of them are the same."""
+        """A digest that is equal for equal blueprints."""
         digest = hashlib.sha256()
         _feed(digest, [x for name, x in vars(self).items() if name != "user_calls"])
         return digest.digest()
@@ -104,7 +104,7 @@ class Blueprint:
 
 
 def _feed(digest: Any, x: Any) -> None:
-    """Whatever a blueprint holds: arrays by their bytes."""
+    """Update a digest with any content of a blueprint; arrays by their bytes."""
     if isinstance(x, np.ndarray):
         digest.update(f"{x.dtype}{x.shape}".encode() + x.tobytes())
     elif isinstance(x, dict):
@@ -118,7 +118,7 @@ def _feed(digest: Any, x: Any) -> None:
 
 
 def aligned(count: int) -> Floats:
-    """Memory for so many numbers that begins on a cache line."""
+    """Memory for `count` numbers that begins on a cache line."""
     block = np.empty(count + LINE)
     first = (-block.__array_interface__["data"][0] % (8 * LINE)) // 8
     return block[first : first + count]
@@ -132,7 +132,7 @@ def take_part(block: Floats, part: BlockPart) -> Floats:
 
 
 def fill(loads: Any, block: Floats) -> Any:
-    """Loads with arrays for parts."""
+    """Loads with arrays in place of block parts."""
     if not isinstance(loads, tuple):
         return loads
     if isinstance(loads, BlockPart):

@@ -1,12 +1,12 @@
-"""Drives: equations whose right side is a function of time.
+"""Drives: equations whose right-hand side is a function of time.
 
     revolute                    u . u' = cos x(t),      b . u' = sin x(t)
     prismatic, cylindrical      a . (p_B - p_A) = x(t)
     distance                    1/2 |p_B - p_A|^2 = 1/2 x(t)^2
 
-u, b = axis x u are fixed in the first body, u' in the second, and u' = u at the start. Of the two
-equations of an angle and those that keep the second body rigid one depends on the others, at every
-position; the order of elimination takes those of drives first, so that it is never one of them.
+u, b = axis x u are fixed in the first body, u' in the second, and u' = u at the start. Of the two equations
+of an angle and the rigidity equations of the second body, one depends on the others at every configuration.
+The elimination order takes the drive equations first, so that the dependent equation is never one of them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class DrivenEquations:
 
     equations: list[tuple[int, int, int, Scalar, Scalar]] = field(default_factory=list)
     motions: list[MotionPieces] = field(default_factory=list)
-    # where the motions begin
+    # initial values of the motions
     starts: list[Scalar] = field(default_factory=list)
 
     def add(
         self, joint: Joint, kind: int, motion: int, equation: int, factor: Scalar, constant: Scalar
     ) -> None:
-        """Drive an equation: factor times what its kind makes of the motion, minus the constant."""
+        """Drive an equation: factor times the function that its kind makes of the motion, minus the constant."""
         if equation < 0:
             raise MechanismError(
                 f"joint '{joint.name}' is driven, but other joints hold it: it cannot move at all; "
@@ -51,7 +51,7 @@ class DrivenEquations:
         self.equations.append((equation, kind, motion, factor, constant))
 
     def start_rates(self, count: int) -> list[Scalar]:
-        """phi0' of all equations at the start; angles are zero there."""
+        """phi0' of all equations at the start, where angles are zero."""
         rates: list[Scalar] = [0.0] * count
         for equation, kind, motion, factor, _ in self.equations:
             rate = factor * self.motions[motion].rate(0.0)
@@ -60,7 +60,7 @@ class DrivenEquations:
         return rates
 
     def arrays(self, block: Any) -> element.Drives:
-        """What the kernels see of drives; their numbers are taken into the block."""
+        """The arrays of drives for the kernels; their numbers are appended to the block."""
         floats, motions = block.take, self.motions
         width = max((p.coefficients.shape[1] for p in motions), default=1)
         rows = [row for p in motions for row in p.coefficients.tolist()]
@@ -85,9 +85,10 @@ Form = tuple[list[Row], Vector]
 def joint_forms(
     bodies: dict[str, Body], features: Features, joint: Joint
 ) -> list[tuple[Form, Form]]:
-    """Pairs of forms whose products tell how a joint stands.
+    """Pairs of forms whose products are the coordinates of a joint.
 
-    Cosine and sine of its angle, its travel, its length squared; of a ball all cosines between both bodies.
+    They are cosine and sine of its angle, its travel, or its squared length; for a ball joint all cosines
+    between both bodies.
     """
     first, second = joint.bodies
     if joint.kind.row.is_ball:
@@ -108,7 +109,7 @@ def joint_forms(
 
 
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
-    """What frames must be able to express of driven, coupled and rotor joints: a place [m], or directions."""
+    """Points [m] or directions of driven, coupled and rotor joints that frames must be able to express."""
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
     names = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors), *ties]
     joints, bodies = named_parts(mechanism, names)
@@ -152,7 +153,7 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
             k, factor, constant = equations.add(*gap, *gap, True, True)
             drives.add(joint, SQUARE, n, k, 2.0 * factor, constant)
             start = norm(gap[1])
-        # what the motion misses at the start is rounding, as the check has seen
+        # the deviation of the motion at the start is rounding, as the check has ensured
         drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start)))
         drives.starts.append(start)
     return drives

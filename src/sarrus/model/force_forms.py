@@ -1,7 +1,7 @@
-"""Loads as linear forms with elements on them; constant forces as part of Q.
+"""Applied forces as linear forms and elements on them; constant forces are part of Q.
 
-The model's units: a force [N] is times length / energy, a torque [N m] 1 / energy, a stiffness [N/m]
-length^2 / energy. Elements and their formulas: kernels/elements.
+Model units: a force [N] is multiplied by length / energy, a torque [N m] by 1 / energy, a stiffness [N/m] by
+length^2 / energy. The elements and their formulas are in kernels/elements.
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ from .vectors import (
     vector,
 )
 
-# a direction from the joint to the body's centre serves as its own mark if it is this long (of its length)
+# the direction from the joint to the body's centre is used as reference if it is at least this long (relative to
+# the length)
 LONG = 1e-3
 
 
 @dataclass(frozen=True)
 class Features:
-    """How points and vectors of bodies are written: three rows over q, and the value at the start.
+    """Points and vectors of bodies as three rows over q, and the value at the start.
 
-    point(body, place [m]), vector(body, direction): in the model's units and directions; fixed(body):
-    the one direction about which the body turns, if that is so; turn, back: world to model directions, and
-    from there; world(body, place): rows of its place in world metres.
+    point(body, place [m]), vector(body, direction): in the model's units and directions; fixed(body): the
+    only direction about which the body can turn, if there is one; turn, back: world to model directions and
+    back; world(body, place): rows of the point in world metres.
     """
 
     point: Callable[[str, Any], tuple[list[Row], Vector]]
@@ -67,7 +68,7 @@ class Features:
 
 @dataclass
 class LoadRows:
-    """Rows of the load forms with their starts, and the elements on them; Q: what is constant.
+    """Rows of the load forms with their initial values, and the elements on them; Q: constant part.
 
     Springs and torsions: first form and numbers; products: see `Turning`; users: call and first form.
     """
@@ -82,14 +83,14 @@ class LoadRows:
     user_factor: Scalar = 1.0
 
     def add(self, rows: list[Row], starts: Vector) -> int:
-        """Append forms; returns the number of the first."""
+        """Append forms; returns the index of the first."""
         first = len(self.rows)
         self.rows += rows
         self.starts += starts
         return first
 
     def make_loads(self, drives: Drives, block: Any) -> Loads:
-        """What the kernels see of loads and drives; numbers of loads are taken into the block."""
+        """The arrays of loads and drives for the kernels; numbers of loads are appended to the block."""
         floats = block.take
         return list_entries(
             Loads(
@@ -114,9 +115,9 @@ class LoadRows:
 
 
 def joint_triad(bodies: dict[str, Body], joint: Joint) -> tuple[Vector, Vector, Vector]:
-    """Axis of a revolute joint, u across it and b = axis x u, in world directions.
+    """Axis of a revolute joint, u perpendicular to it and b = axis x u, in world directions.
 
-    u points to the centre of the second body if it can: most bodies have that direction in their frame.
+    u points to the centre of the second body if possible: the frames of most bodies contain that direction.
     """
     axis = UNITS[2] if joint.axis is None else unit(vector(joint.axis))
     second = bodies.get(joint.bodies[1])
@@ -132,7 +133,7 @@ def joint_triad(bodies: dict[str, Body], joint: Joint) -> tuple[Vector, Vector, 
 
 
 def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
-    """What frames must be able to express: of a body a place [m], or directions."""
+    """A point [m] or directions of bodies that frames must be able to express."""
     joints, bodies = named_parts(mechanism, mechanism.torsions)
     for spring in mechanism.springs:
         for body, at in zip(spring.bodies, spring.ends, strict=True):
@@ -155,7 +156,7 @@ def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
 def named_parts(
     mechanism: Mechanism, for_whom: Sequence[Any]
 ) -> tuple[dict[str, Joint], dict[str, Body]]:
-    """Joints and bodies by name; none where nobody asks for them."""
+    """Joints and bodies by name; empty if they are not needed."""
     if not for_whom:
         return {}, {}
     return {j.name: j for j in mechanism.joints}, {b.name: b for b in mechanism.bodies}
@@ -164,7 +165,7 @@ def named_parts(
 def collect_loads(
     mechanism: Mechanism, features: Features, points: Mapping[str, tuple[str, Any]], nq: int
 ) -> LoadRows:
-    """All loads of a mechanism; points: body and place of what user forces may name."""
+    """All loads of a mechanism; points: body and position of the points that user forces may name."""
     loads = LoadRows([0.0] * nq, user_factor=1.0 / features.energy)
     for force in mechanism.forces:
         _add_force(loads, features, force)
@@ -191,7 +192,7 @@ def collect_loads(
 
 
 def _add_force(loads: LoadRows, features: Features, force: Force) -> None:
-    """A force of constant size at a point: a product if it turns with the body, else part of Q."""
+    """A force of constant magnitude at a point: a product if it rotates with the body, else part of Q."""
     newton = features.length / features.energy
     rows, start = features.point(force.body, force.at)
     if force.fixed_in == BODY:
@@ -225,7 +226,7 @@ def _add_torsion(
     joint: Joint,
     triad: tuple[Vector, Vector, Vector],
 ) -> None:
-    """Two directions of the first body across the joint's axis, and one of the second."""
+    """Two directions of the first body perpendicular to the joint's axis, and one of the second."""
     _, u, across = triad
     first = loads.add(*features.vector(joint.bodies[0], u))
     loads.add(*features.vector(joint.bodies[0], across))
@@ -239,15 +240,15 @@ def _add_torsion(
 def _add_torque(
     loads: LoadRows, features: Features, body: str, torque: Vector, turns: bool
 ) -> None:
-    """A constant torque on a body, in world directions or in its own.
+    """A constant torque on a body, in world directions or in body directions.
 
-    about a fixed direction z      w[x] = (T . z) z x x,      x a unit vector of the body across z
+    about a fixed direction z      w[x] = (T . z) z x x,      x a unit vector of the body perpendicular to z
     in the body, |T| = T . x1      w[x2] = |T| x3,            x1, x2, x3 an orthonormal triad of the body
     in the world                   w[xi] = 1/2 T x xi         for all three
     """
     fixed = features.fixed(body)
     if len(fixed) > 1:
-        # the body cannot turn
+        # the body cannot rotate
         return
     if fixed:
         z = turned(features.back, fixed[0])
@@ -270,7 +271,7 @@ def _add_torque(
 
 
 def _triad(along: Vector) -> tuple[Vector, Vector, Vector]:
-    """Orthonormal right-handed directions, the first along a vector."""
+    """Right-handed orthonormal directions, the first along a vector."""
     x = unit(along)
     y = across(x)
     return x, y, cross(x, y)

@@ -1,11 +1,12 @@
-"""Coordinates of joints inside the model: rotors, inertia on them, and couplings, which tie them together.
+"""Joint coordinates in the model: rotors, which are inertia on joints, and couplings, which relate joints.
 
     revolute                  c = u . u' = cos x,  s = b . u' = sin x
     prismatic, cylindrical    x = a . (p_B - p_A)
     spherical                 R_ij = u_i . u'_j
 
-u, b = axis x u are fixed in the first body, u' in the second, as for drives. Where one of the two bodies does
-not turn, they are linear in q; else they are coordinates of their own with their products for equations.
+u, b = axis x u are fixed in the first body, u' in the second, as for drives. If one of the two bodies does
+not rotate, these are linear in q; otherwise they are additional coordinates whose equations are these
+products.
 
 A rotor keeps the mass matrix constant:
 
@@ -13,14 +14,14 @@ A rotor keeps the mass matrix constant:
     spherical                 T = 1/4 I sum R_ij'^2 = 1/2 I |relative spin|^2
     prismatic, cylindrical    T = 1/2 m x'^2
 
-A coupling of travels is x = r y. One of angles is x = (m / n) y: with y = n f, the angle f as coordinates of its
-own (c_f and s_f, of length 1; for n = 1 it is y),
+A coupling of travels is x = r y. A coupling of angles is x = (m / n) y. With y = n f and the angle f as
+additional coordinates (c_f and s_f, of length 1; for n = 1 f is y),
 
-    sin(n f - y) = s_nf c_y - c_nf s_y = 0,      sin(m f - x) = 0,
+    sin(n f - y) = s_nf c_y - c_nf s_y = 0,      sin(m f - x) = 0.
 
-multiples of f by the sines and cosines of sums, each with its products for equations. The sine of a difference is
-regular at every angle; that it vanishes half a turn off as well does not matter to what begins with zero. Each
-coupling is one equation more than it has coordinates.
+Multiples of f follow from the sines and cosines of sums, each with its products as equations. The sine of a
+difference is regular at every angle. It also vanishes at half a turn, which does not matter because it
+starts at zero. Each coupling adds one more equation than coordinates.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ Angle = tuple[Number, Number]
 def add_joint_coordinates(
     mechanism: Mechanism, features: Features, equations: Equations, free: int
 ) -> tuple[list[tuple[Row, Scalar]], int]:
-    """Add the equations of all rotors and couplings; free: the first coordinate they may take.
+    """Add the equations of all rotors and couplings; free: the first free coordinate index.
 
-    Returns what rotors move, rows over q with their inertia in the model's units, and how many coordinates were
-    taken.
+    Returns the rows over q of the rotor motions with their inertia in the model's units, and the number of
+    coordinates added.
     """
     adding = _Adding(mechanism, features, equations, free)
     moving = [part for rotor in mechanism.rotors for part in adding.rotor(rotor)]
@@ -74,16 +75,16 @@ class _Adding:
         self.known: dict[str, list[Number]] = {}
 
     def rotor(self, rotor: Rotor) -> list[tuple[Row, Scalar]]:
-        """What moves with a rotor."""
+        """Rows that move with a rotor."""
         numbers = self.numbers(rotor.joint)
         length = self.features.length
         inertia = rotor.inertia or rotor.mass * (length * length)
-        # every turn of a ball changes two of three cosines
+        # every rotation of a ball joint changes two of three cosines
         share = 0.5 if len(numbers) == 9 else 1.0
         return [(row, share * inertia / self.features.energy) for row, _ in numbers]
 
     def coupling(self, coupling: Coupling) -> None:
-        """Tie two joints together."""
+        """Couple two joints."""
         joint, other = (self.joints[name] for name in (coupling.joint, coupling.other))
         if joint.kind.row.coordinate == "travel":
             held = self._tie_travels(joint, other, coupling.ratio)
@@ -103,7 +104,7 @@ class _Adding:
             )
 
     def numbers(self, joint: str) -> list[Number]:
-        """The coordinates of a joint as numbers of the model: linear ones, or coordinates of their own."""
+        """The coordinates of a joint as numbers of the model: linear ones, or additional coordinates."""
         if joint not in self.known:
             found = []
             for a, b in joint_forms(self.bodies, self.features, self.joints[joint]):
@@ -114,7 +115,7 @@ class _Adding:
 
     def _angle(self, joint: str) -> Angle:
         cosine, sine = self.numbers(joint)
-        # exactly the start of every angle, whatever the triad is rounded to
+        # exactly the initial value of every angle, whatever the rounding of the triad
         return (cosine[0], 1.0), (sine[0], 0.0)
 
     def _tie_travels(self, joint: Joint, other: Joint, ratio: float) -> int:
@@ -157,7 +158,7 @@ class _Adding:
         return cosine, self._product(_vector(sa, ca), _vector(cb, sb))
 
     def _product(self, a: Form, b: Form) -> Number:
-        """A coordinate z of its own for a . b, which counts from the start: a . b - z = its start."""
+        """An additional coordinate z for a . b, relative to the start: a . b - z = its initial value."""
         (rows_a, start_a), (rows_b, start_b) = a, b
         z = self._coordinate(_dot(start_a, start_b))
         self.equations.add(

@@ -1,4 +1,4 @@
-"""The model: a mechanism in natural coordinates, as frozen arrays, and how parts are read of it by name."""
+"""The model: a mechanism in natural coordinates, as frozen arrays, with access to its parts by name."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Model:
-    """The quadratic form of a mechanism and what is needed to read its coordinates.
+    """The quadratic form of a mechanism and the data needed to read its coordinates.
 
-    Coordinates q are displacements from the start position, in model units, so q = 0 at the start.
-    points: name of each readable point; rows dimension * i ... of `places` give its world
-    displacement [m] per unit of q; origins: its world place at the start [m]. spun: for bodies
-    with a given angular velocity, vectors fixed in them: rows (3 each) and unit starts, world. drive_rates: rate
-    of the right side of each equation at the start; user_calls: functions behind the user forces. mechanism:
-    what it was made of; body_rows, the pose of all bodies, and readings, springs, drives and joints by name, are
-    made of it when somebody asks.
+    Coordinates q are displacements from the start configuration, in model units, so q = 0 at the start.
+    points: name of each readable point; rows dimension * i ... of `places` give its world displacement [m]
+    per unit of q; origins: its world coordinates at the start [m]. spun: for bodies with a given angular
+    velocity, vectors fixed in them: rows (3 each) and initial unit values, world. drive_rates: rate of the
+    right-hand side of each equation at the start; user_calls: functions of the user forces. mechanism: the
+    source of the model; body_rows (poses of all bodies) and readings (springs, drives and joints by name)
+    are made from it on request.
     """
 
     mechanism: Mechanism
@@ -52,7 +52,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """That of the mechanism."""
+        """Name of the mechanism."""
         return self.mechanism.name
 
     @property
@@ -62,7 +62,7 @@ class Model:
 
     @property
     def body_rows(self) -> BodyRows:
-        """The pose of all bodies."""
+        """The rows of the pose of all bodies."""
         return self.readings.bodies
 
     @cached_property
@@ -72,17 +72,17 @@ class Model:
 
     @property
     def coordinates(self) -> int:
-        """How many coordinates there are."""
+        """Number of coordinates."""
         return len(self.form.Q)
 
     @property
     def equations(self) -> int:
-        """How many constraint equations there are."""
+        """Number of constraint equations."""
         return len(self.form.phi0)
 
     @property
     def loaded(self) -> bool:
-        """Whether there is more than constant forces: loads that change with the motion, or drives."""
+        """Whether there are forces that change with the motion, or drives."""
         return len(self.loads.f0) > 0 or len(self.loads.drives.equations) > 0
 
     def point_rows(self, name: str) -> sparse.csr_array:
@@ -90,7 +90,7 @@ class Model:
         return self.rows_of(name).matrix
 
     def rows_of(self, name: str) -> Rows:
-        """The same as they are kept."""
+        """The same rows in compressed form."""
         i = pick(self.points, name, "joint, point or body") * self.dimension
         rows = self.place_rows
         start = rows.start[i : i + self.dimension + 1]
@@ -98,15 +98,15 @@ class Model:
         return Rows(start - start[0], rows.col[inside], rows.val[inside], rows.columns)
 
     def origin(self, name: str) -> Floats:
-        """World place of a point at the start [m], shape (dimension,)."""
+        """World coordinates of a point at the start [m], shape (dimension,)."""
         return self.origins[pick(self.points, name, "joint, point or body")]
 
     def jacobian(self) -> sparse.csr_array:
-        """J at the start position."""
+        """J at the start configuration."""
         return Constraints(self.form).start_jacobian()
 
     def start_jacobian(self) -> Floats:
-        """The same as an array."""
+        """J at the start as a dense array."""
         f, out = self.form, np.zeros((self.equations, self.coordinates))
         entry = np.repeat(np.arange(len(f.J_eq)), np.diff(f.C_start))
         values = np.bincount(entry, f.C_val * f.e0[f.C_form], len(f.J_eq))
@@ -114,12 +114,12 @@ class Model:
         return out
 
     def dense_mass(self) -> Floats:
-        """M as an array."""
+        """M as a dense array."""
         f = self.form
         return Rows(f.M_start, f.M_col, f.M_val, self.coordinates).dense()
 
     def mass_matrix(self) -> sparse.csr_array:
-        """M, constant."""
+        """The constant mass matrix M."""
         f = self.form
         shape = (self.coordinates, self.coordinates)
         return sparse.csr_array((f.M_val, f.M_col, f.M_start), shape=shape)

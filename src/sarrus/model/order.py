@@ -1,12 +1,12 @@
 """The static elimination order of K = [M J^T; J -eps] and the pattern of its factor.
 
-A constraint comes after all its coordinates: its pivot is then -J M^-1 J^T - ... of order one unless it
-depends on earlier ones. Among what may come next, the node with the fewest neighbours is taken
-(minimum degree), so the fill of a chain of loops stays linear in its length.
+A constraint comes after all its coordinates: its pivot is then -J M^-1 J^T - ..., of order one unless it
+depends on earlier constraints. Among the candidates, the node with the fewest neighbours is next (minimum
+degree), so the fill of a chain of loops stays linear in its length.
 
-Equations that always depend on others (those of a drive and of the body it turns, together) may be told
-apart: `early` ones come before all others that share a coordinate with them. The pivots of the early ones
-then stay good at every position, and it is always the same equation that depends on the rest.
+Some equations always depend on others, such as those of a drive together with those of the body it turns.
+`early` equations come before all others that share a coordinate with them. The pivots of the early equations
+then stay good at every configuration, and the dependent equation is always the same one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike
 from ..arrays import Ints, plain_sum
 from ..kernels.elimination import eliminate, find_pattern, find_targets, make_elimination
 
-# unknowns from which on compiled code orders them: loading it takes what some hundred take without
+# from this number of unknowns on, compiled code orders them: loading it takes as long as ordering a few hundred
+# without it
 MANY = 2000
 
 
@@ -30,9 +31,9 @@ MANY = 2000
 class Factor:
     """Pattern of L: columns in elimination order, strictly lower part.
 
-    position: place of each unknown (coordinates, then constraints) in the order; start, rows: the
-    columns of L; target: for the pairs of entries of each column, where their product goes (the n
-    diagonal entries come first, then the entries of L).
+    position: index of each unknown (coordinates, then constraints) in the order; start, rows: the columns of
+    L; target: for the pairs of entries of each column, the index of their product (the n diagonal entries
+    come first, then the entries of L).
     """
 
     position: Ints
@@ -42,7 +43,7 @@ class Factor:
 
     @cached_property
     def _keys(self) -> Ints:
-        """Column times n plus row of each entry below the diagonal, rising."""
+        """Column times n plus row of each entry below the diagonal, increasing."""
         n = len(self.position)
         return np.repeat(np.arange(n), np.diff(self.start)) * n + self.rows
 
@@ -67,8 +68,8 @@ def make_factor(
 ) -> Factor:
     """Order the n unknowns of K and find the pattern of its factor.
 
-    pairs: unknowns (nq coordinates, then constraints) that share an entry, (2, pairs); early: constraints that
-    come before those they share a coordinate with.
+    pairs: unknowns (nq coordinates, then constraints) that share an entry, (2, pairs); early: constraints
+    that come before those they share a coordinate with.
     """
     if n >= MANY:
         return _factor_of_many(n, pairs, nq, early)
@@ -78,10 +79,10 @@ def make_factor(
     sizes = np.fromiter(map(len, columns), np.int64, n)
     start = np.concatenate([[0], np.cumsum(sizes)])
     flat = np.fromiter(chain.from_iterable(columns), np.int64, start[-1])
-    # columns in order, in each of them the rows
+    # columns in order, and the rows of each column in order
     keys = np.sort(np.repeat(np.arange(n), sizes) * n + place[flat])
     rows = keys % max(n, 1)
-    # of each entry with itself and those below it, where the product goes
+    # target of the product of each entry with itself and with those below it
     below = np.repeat(start[1:], sizes) - np.arange(len(rows))
     one = np.repeat(np.arange(len(rows)), below)
     other = np.arange(len(one)) - np.repeat(np.cumsum(below) - below, below) + one
@@ -90,7 +91,7 @@ def make_factor(
 
 
 def _factor_of_many(n: int, pairs: Ints, nq: int, early: set[int] | frozenset[int]) -> Factor:
-    """The same, compiled."""
+    """The same in compiled code."""
     first, second = np.ascontiguousarray(pairs)
     order, pool = np.zeros(n, np.int64), 8 * len(first) + 8 * n
     while True:
@@ -109,7 +110,7 @@ def _factor_of_many(n: int, pairs: Ints, nq: int, early: set[int] | frozenset[in
 
 
 def _neighbours(n: int, pairs: Ints) -> list[set[int]]:
-    """Of each unknown those it shares an entry with."""
+    """For each unknown the set of unknowns that it shares an entry with."""
     out: list[set[int]] = [set() for _ in range(n)]
     for a, b in pairs.T.tolist():
         if a != b:
@@ -124,7 +125,7 @@ def _eliminate(
     """Symbolic elimination; consumes the graph, whose sets become the columns of L."""
     n = len(graph)
     constraints_of = [[j for j in graph[i] if j >= nq] for i in range(nq)]
-    # own coordinates that a constraint still waits for (fill does not count)
+    # number of its coordinates that a constraint still waits for (fill does not count)
     waiting = [0] * nq + [plain_sum(j < nq for j in graph[i]) for i in range(nq, n)]
     later = {
         k: {j for i in graph[k] if i < nq for j in constraints_of[i]} - early for k in sorted(early)

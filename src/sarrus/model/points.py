@@ -1,4 +1,4 @@
-"""Points that can be read by name, and all that is wanted of the frame of each group of bodies."""
+"""Points that can be read by name, and the points and directions that the frame of each group must express."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .frames import Wanted
 
 
 class Points(Mapping[str, tuple[str, Any]]):
-    """Body and place at the start [m] of all points that can be read, by name; number: in their order."""
+    """Body and initial coordinates [m] of all readable points, keyed by name; number: in their order."""
 
     def __init__(self, names: list[str], owners: list[str], places: Floats) -> None:
         self.number = dict(zip(names, range(len(names)), strict=True))
@@ -33,24 +33,24 @@ class Points(Mapping[str, tuple[str, Any]]):
         return len(self.number)
 
     def groups(self, group_of: dict[str, int]) -> Ints:
-        """The groups of their bodies."""
+        """The groups of the points' bodies."""
         return np.array([group_of[body] for body in self.owners], dtype=np.int64)
 
 
 def readable_points(mechanism: Mechanism) -> Points:
-    """Joints, markers, centres of bodies; a joint's name wins over a body's."""
+    """Joints, markers and centres of mass; the name of a joint takes precedence over that of a body."""
     return points_of_parts(mechanism, read_parts(mechanism))
 
 
 def points_of_parts(mechanism: Mechanism, c: PartArrays) -> Points:
-    """The same by parts that were read before."""
+    """The same from parts that were read before."""
     markers = mechanism.markers
     joints, joint_owners, joint_places = _placed_joints(c)
     names = [*c.names, *(x.name for x in markers), *joints]
     owners = [*c.names, *(x.body for x in markers), *joint_owners]
     marks = [np.array([x.at for x in markers])] if markers else []
     places = np.concatenate([c.center.rows, *marks, joint_places])
-    # the last of a name, where its first is
+    # for equal names the last point, at the position of the first
     last = dict(zip(names, range(len(names)), strict=True))
     if len(last) == len(names):
         return Points(names, owners, places)
@@ -59,10 +59,10 @@ def points_of_parts(mechanism: Mechanism, c: PartArrays) -> Points:
 
 
 def _placed_joints(c: PartArrays) -> tuple[list[str], list[str], Floats]:
-    """Joints that have a point: names, owners and places.
+    """Joints that have a point: names, owners and coordinates.
 
-    The point is fixed if the ground has it; where the bodies slide it is that of the second, unless that is the
-    ground.
+    The point belongs to the ground if the ground has it. For sliding bodies it belongs to the second body,
+    unless that is the ground.
     """
     n, ground = len(c.joints), len(c.bodies)
     slides = c.are(lambda row: row.slides)
@@ -80,9 +80,9 @@ def _placed_joints(c: PartArrays) -> tuple[list[str], list[str], Floats]:
 
 
 class Wants:
-    """What is wanted of each group: first the places that are read by name, then whatever else is asked for.
+    """Requirements of each group: first the points that are read by name, then all others.
 
-    Groups of which nothing else is wanted are told by numbers alone: there may be many.
+    Groups without other requirements are stored as counts only, because there may be many.
     """
 
     def __init__(self, points: Points, groups: Ints, count: int) -> None:
@@ -102,18 +102,18 @@ class Wants:
 
     @cached_property
     def sizes(self) -> Ints:
-        """Of each group how many places are read, how many are wanted, and how many directions, (n, 3)."""
+        """For each group the numbers of points read, of points required, and of directions, (n, 3)."""
         out = np.stack([self._read, self._read, np.zeros_like(self._read)], axis=1)
         for group, own in self._own.items():
             out[group] = own.read, len(own.places), len(own.directions)
         return out
 
     def stacked(self, groups: Ints) -> tuple[list[Floats], list[Floats]]:
-        """Places and directions of groups that want as many as each other, each of all of them side by side."""
+        """Points and directions of groups with equal numbers of both, stacked over the groups."""
         read, places, directions = self.sizes[groups[0]].tolist()
         rows = [self._order[self._first[groups] + n] for n in range(read)]
         found = [stacked(self._places[row]) for row in rows]
-        # whoever wants more than is read has a list of its own
+        # only groups that require more than the points read have a list
         more = [self[i] for i in groups.tolist()] if places > read or directions else []
         found += [stacked([own.places[n] for own in more]) for n in range(read, places)]
         return found, [stacked([own.directions[n] for own in more]) for n in range(directions)]

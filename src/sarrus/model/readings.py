@@ -1,4 +1,6 @@
-"""What is read of a model by name besides points: poses of bodies, springs, drives and joints; made on request."""
+"""Quantities of a model read by name besides points: poses of bodies, springs, drives and joints; made on
+request.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from .vectors import UNITS, Row, Vector, combined, norm, over, subtract_rows, tu
 
 @dataclass(frozen=True)
 class ArmRows:
-    """A vector between points of two bodies: world rows [m] per unit of q, and its start [m]."""
+    """A vector between points of two bodies: world rows [m] per unit of q, and its initial value [m]."""
 
     rows: sparse.csr_array
     start: Floats
@@ -32,20 +34,20 @@ class ArmRows:
 
 @dataclass(frozen=True)
 class AngleRows:
-    """A joint that turns about an axis: its bodies, and axis, u and axis x u at the start (world)."""
+    """A joint that rotates about an axis: its bodies, and axis, u and axis x u at the start (world)."""
 
     bodies: tuple[str, ...]
     triad: Floats
 
     @property
     def is_pair(self) -> bool:
-        """Whether it joins two bodies, so that it has one angle."""
+        """Whether it connects exactly two bodies, so that it has one angle."""
         return len(self.bodies) == 2
 
 
 @dataclass(frozen=True)
 class TravelRows:
-    """The travel of a slider: the arm between its points along an axis of its first body."""
+    """The travel of a slider: the component of the vector between its points along an axis of its first body."""
 
     body: str
     axis: Floats
@@ -54,9 +56,9 @@ class TravelRows:
 
 @dataclass(frozen=True)
 class DriveRows:
-    """A drive: its place among the motions, its joint, its motion, and its unit of force.
+    """A drive: its index among the motions, its joint, its motion, and its unit of force.
 
-    turns: whether it drives an angle; the unit is a torque [N m] then, else a force [N].
+    turns: whether it drives an angle; then the unit is a torque [N m], else a force [N].
     """
 
     number: int
@@ -67,25 +69,25 @@ class DriveRows:
 
 
 class Readings:
-    """All that can be read by name besides points; columns: how many coordinates the model has."""
+    """Everything that can be read by name besides points; columns: number of coordinates of the model."""
 
     def __init__(self, mechanism: Mechanism, units: Units, columns: int) -> None:
         self._mechanism, self._units, self._columns = mechanism, units, columns
 
     @cached_property
     def _coordinates(self) -> Coordinates:
-        """All points and vectors as rows over the coordinates, once more."""
+        """All points and vectors as rows over the coordinates, recomputed."""
         parts = read_parts(self._mechanism)
         return draw(self._mechanism, parts, points_of_parts(self._mechanism, parts))
 
     @cached_property
     def bodies(self) -> BodyRows:
-        """The pose of all bodies: their centres, and vectors fixed in them."""
+        """The rows of the pose of all bodies: their centres, and vectors fixed in them."""
         centers: list[Row] = []
         vectors: list[Row] = []
         starts: list[Vector] = []
         owner: list[int] = []
-        # with a fixed direction one vector gives the pose
+        # with a fixed direction one vector determines the pose
         most = 1 if self._mechanism.dimension == 2 else 3
         for i, body in enumerate(self._mechanism.bodies):
             rows = self._coordinates.world(body.name, body.center)
@@ -109,7 +111,7 @@ class Readings:
 
     @cached_property
     def torsions(self) -> dict[str, tuple[Torsion, int]]:
-        """Torsions with their place in the run."""
+        """Torsion springs and their index in the run."""
         return {t.name: (t, n) for n, t in enumerate(self._mechanism.torsions)}
 
     @cached_property
@@ -130,7 +132,7 @@ class Readings:
 
     @cached_property
     def angles(self) -> dict[str, AngleRows]:
-        """Joints that turn about an axis."""
+        """Joints that rotate about an axis."""
         bodies = {b.name: b for b in self._mechanism.bodies}
         return {
             j.name: AngleRows(j.bodies, np.array(joint_triad(bodies, j)))
@@ -153,7 +155,7 @@ class Readings:
 
     @cached_property
     def lengths(self) -> dict[str, ArmRows]:
-        """Links without mass."""
+        """Massless links."""
         links = (j for j in self._mechanism.joints if j.kind.row.is_link)
         return {j.name: self._arm_rows(j.bodies, j.places) for j in links}
 
@@ -169,7 +171,7 @@ class Readings:
 
 
 def vector_rows(coordinates: Coordinates, body: str, most: int) -> tuple[list[Row], list[Vector]]:
-    """Rows and unit starts of vectors fixed in a body, both in world directions."""
+    """Rows and initial unit values of vectors fixed in a body, both in world directions."""
     frame, back = coordinates.skeleton.frame(body), coordinates.skeleton.space.back
     if frame is None:
         return [{} for _ in range(9)], [turned(back, u) for u in UNITS]

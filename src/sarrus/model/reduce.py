@@ -1,7 +1,7 @@
-"""Linear relations solved once: raw features = start + T q.
+"""Solves linear relations once: raw features = start + T q.
 
-The relations have constant coefficients, so which of them depend on which never changes with the
-position; solving them here is exact and is no rank decision about the motion.
+The relations have constant coefficients, so their dependences never change with the configuration. Solving
+them here is exact and does not decide the rank of the motion.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from ..thresholds import ZERO_COEFFICIENT
 from ..tracing import largest
 from .vectors import Row, add_row
 
-# variables that may hang on one by relations of others. Relations go on along a chain of bodies (of scissors,
-# whose cells have one height): all solved, every equation would hold the same variable, and the factor be full.
-# With 32 scissors of 30 cells, which pass their crossings with all of them solved, end there
+# largest number of variables that may depend on one variable through relations of others. Relations continue along
+# a chain of bodies (as in scissors, whose cells have a common height): if all were solved, every equation would
+# contain the same variable, and the factor would be full. With 32, scissors of 30 cells stop at their crossings,
+# which they pass if all relations are solved
 MOST_USERS = 128
 
 
@@ -33,7 +34,7 @@ class Reduction:
     def eliminate(self, relation: Row, prefer: Container[int]) -> bool:
         """Use one relation sum c_i x_i = 0 to eliminate a variable, a preferred one if possible.
 
-        False, and nothing is done, if too many others would hang on one variable then.
+        Returns False, without a change, if too many variables would then depend on one.
         """
         row = self.substitute(relation)
         most = largest(abs(c) for c in row.values())
@@ -59,7 +60,7 @@ class Reduction:
         """The same linear form in the variables that are still independent."""
         known = self._expression
         if known.keys().isdisjoint(row):
-            # as it is, but for what rounding left of a zero
+            # unchanged, except for entries that are rounding of a zero
             out = row
             if len(row) < 2:
                 return dict(row)
@@ -71,18 +72,18 @@ class Reduction:
         return {j: c for j, c in out.items() if abs(c) > least}
 
     def hold(self, variables: Iterable[int]) -> None:
-        """Variables that are zero."""
+        """Set variables to zero."""
         self._expression.update((i, {}) for i in variables)
 
     def solved(self, free: int, zero: int, solved: int) -> Ints:
-        """Of each variable one of these: whether it is independent, zero, or a form of others."""
+        """State of each variable: `free` if independent, `zero`, or `solved` if it is a form of others."""
         out = np.full(self._size, free)
         for i, row in self._expression.items():
             out[i] = solved if row else zero
         return out
 
     def number(self, used: Iterable[int]) -> int:
-        """Number those of the used variables that are independent; returns how many there are."""
+        """Number the independent ones among the used variables; returns how many there are."""
         free = [i for i in sorted(used) if i not in self._expression]
         self.columns = {i: n for n, i in enumerate(free)}
         return len(free)
@@ -97,9 +98,9 @@ class Reduction:
 
 
 def _choose(row: Row, prefer: Container[int]) -> int:
-    """The variable to solve for: the largest factor, the first of several.
+    """The variable to solve for: the one with the largest factor, the first of several.
 
-    A preferred one may be smaller, but not so small that the division costs digits.
+    A preferred variable may have a smaller factor, unless the division would cost digits.
     """
     best, weight = -1, 0.0
     for i in sorted(row):
@@ -110,5 +111,5 @@ def _choose(row: Row, prefer: Container[int]) -> int:
 
 
 def drop_fixed(row: Row, fixed: Container[int]) -> Row:
-    """Displacements of fixed variables are zero."""
+    """Remove fixed variables, whose displacements are zero."""
     return {i: c for i, c in row.items() if i not in fixed and c != 0.0} if row else row

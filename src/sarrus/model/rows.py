@@ -1,4 +1,4 @@
-"""Rows over the coordinates, compressed, and the units of a model."""
+"""Compressed rows over the coordinates, and the units of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..arrays import Floats, Ints
 
 @dataclass(frozen=True)
 class Units:
-    """What one unit of the model is: lengths in `length` metres, masses in `mass` kilograms."""
+    """Units of the model: lengths in `length` metres, masses in `mass` kilograms."""
 
     length: float
     mass: float
@@ -26,7 +26,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows over the coordinates, compressed."""
+    """Compressed rows over the coordinates."""
 
     start: Ints
     col: Ints
@@ -35,12 +35,12 @@ class Rows:
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
-        """The same as a sparse matrix."""
+        """The rows as a sparse matrix."""
         shape = (len(self.start) - 1, self.columns)
         return sparse.csr_array((self.val, self.col, self.start), shape=shape)
 
     def dense(self) -> Floats:
-        """The same as an array."""
+        """The rows as a dense array."""
         out = np.zeros((len(self.start) - 1, self.columns))
         out[np.repeat(np.arange(len(out)), np.diff(self.start)), self.col] = self.val
         return out

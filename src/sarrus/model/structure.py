@@ -1,14 +1,14 @@
-"""Structure and numbers: the model of a topology that was seen before follows from the numbers alone.
+"""Structure and numbers: the model of a topology seen before is computed from the numbers alone.
 
-`describe` splits a mechanism into its topology (names, kinds, which bodies are joined) and all its numbers in a
-row. What models of a topology have in common, if their numbers decide the same, is a `Structure`: the integer
-tables, and how the numbers of a mechanism become the arrays of its model, recorded on a tape (`trace`). Where
-numbers decide something else (places that coincide, axes that are parallel, pivots, what is zero), the replay
-notices, and the model is built from scratch: to the same bits in either way. The check of a mechanism is recorded
-along with it: a mechanism that is followed is sound.
+`describe` splits a mechanism into its topology (names, kinds, which bodies are connected) and a row of all
+its numbers. Models of a topology whose numbers lead to the same decisions share a `Structure`: the integer
+tables, and a tape that records how the numbers of a mechanism become the arrays of its model (`trace`). If
+numbers lead to another decision (coincident points, parallel axes, pivots, zeros), the replay notices it,
+and the model is built from scratch. Both ways give the same bits. The tape also records the check of a
+mechanism: a mechanism that can be replayed is valid.
 
-A tape of a large mechanism would take longer than to build many. Its last model is kept instead, with the numbers
-that it is for: callers often simulate the same mechanism again, for longer, or from another velocity.
+A tape of a large mechanism would take longer than building many. Its last model is cached instead, together
+with its numbers, because callers often rerun the same mechanism, for longer or from another velocity.
 
 This module loads neither SciPy nor the compiler.
 """
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from .blueprint import Blueprint
     from .model import Model
 
-# topologies that are kept, large ones among them, and structures of each
+# cached topologies, large ones among them, and structures of each
 MOST_KEPT, MOST_LARGE, MOST_STRUCTURES = 64, 2, 8
-# bodies and joints up to which a tape pays: it takes some four times as long as building without
+# number of bodies and joints up to which a tape is worthwhile: it takes about four times as long as building
+# without it
 MOST_PARTS = 200
-# mechanisms of a structure that are remembered to move as they are
+# number of mechanisms per structure that are remembered as mobile
 MOST_MOVING = 64
 
 Key = tuple[Any, ...]
@@ -48,9 +49,9 @@ Build = Callable[[Mechanism, PartArrays], tuple["Blueprint", Any]]
 class Structure:
     """A model without its numbers, and how they follow from those of a mechanism.
 
-    replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of the mechanism
-    that was seen last, and of its model; moving: numbers of mechanisms that were found to need no change of
-    dimensions to move; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
+    replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of the
+    mechanism seen last, and of its model; moving: numbers of mechanisms that are mobile without a change of
+    dimensions; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Structure:
         self.codes: Any = None
 
     def follow(self, numbers: Floats) -> Any:
-        """The numbers of the model for those of a mechanism; None if they decide something else."""
+        """The numbers of the model for those of a mechanism; None if they lead to another decision."""
         if self.last is not None and self.last[0] == numbers.tobytes():
             return self.last[1]
         if self.replay is None:
@@ -71,12 +72,12 @@ class Structure:
         values = None if found is None else np.array(found)
         if values is None or not np.isfinite(values).all():
             return None
-        # the same mechanism is often simulated again: for longer, with another tolerance
+        # callers often rerun the same mechanism, for longer or with another tolerance
         self.last = numbers.tobytes(), values
         return values
 
     def take(self, other: Structure) -> None:
-        """Take over the tape of the same structure."""
+        """Copy the tape of the same structure."""
         self.replay, self.is_sound = other.replay, other.is_sound
 
     def make(self, mechanism: Mechanism, values: Any) -> Model:
@@ -84,13 +85,15 @@ class Structure:
         return self.blueprint.make(mechanism, values, self)
 
     def moves(self, numbers: Floats) -> bool:
-        """Whether a mechanism with these numbers is known to move as it is."""
+        """Whether a mechanism with these numbers is known to be mobile."""
         return numbers.tobytes() in self.moving
 
     def remember_moving(self, numbers: Floats) -> None:
-        """That it moves as it is: to follow a paradoxical linkage takes ten times as long as to simulate it."""
+        """Remember that it is mobile: checking an overconstrained mobile linkage takes ten times as long as
+        simulating it.
+        """
         if not len(numbers):
-            # it has no description
+            # the mechanism has no description
             return
         while len(self.moving) >= MOST_MOVING:
             self.moving.pop(next(iter(self.moving)), None)
@@ -99,7 +102,7 @@ class Structure:
 
 @dataclass
 class Topology:
-    """What is kept of a topology: how often it was seen, and its structures, the last used one first."""
+    """Cached data of a topology: how often it was seen, and its structures, the last used one first."""
 
     is_large: bool
     seen: int = 0
@@ -112,9 +115,10 @@ _KEEPING = Lock()
 
 @dataclass(frozen=True)
 class Lookup:
-    """What is known of a mechanism: its topology, its numbers, and a structure with the numbers of its model.
+    """Cached data of a mechanism: its topology, its numbers, and a structure with the numbers of its model.
 
-    All are None where it cannot be described; structure and values where no structure was found to follow.
+    All are None if the mechanism cannot be described; structure and values are None if no structure can be
+    replayed.
     """
 
     topology: Topology | None = None
@@ -124,12 +128,12 @@ class Lookup:
 
     @property
     def is_sound(self) -> bool:
-        """Whether it was checked by following a structure."""
+        """Whether the mechanism was checked by replaying a structure."""
         return self.structure is not None and self.structure.is_sound
 
     @property
     def is_worth_a_trace(self) -> bool:
-        """Whether a topology was seen before, is not large, and has no more structures than are worth it."""
+        """Whether the topology was seen before, is not large, and does not have too many structures."""
         t = self.topology
         return (
             t is not None
@@ -139,9 +143,9 @@ class Lookup:
         )
 
     def keep(self, new: Structure, values: Floats) -> Structure:
-        """Keep a structure with its topology; returns the one that is the same, if there was one.
+        """Cache a structure with its topology; returns the equal one, if there already is one.
 
-        values: numbers of the model, which are kept of large mechanisms.
+        values: numbers of the model, which are cached for large mechanisms.
         """
         t = self.topology
         if t is None:
@@ -160,9 +164,9 @@ class Lookup:
 
 
 def check_for_run(mechanism: Mechanism, assembles: bool) -> Lookup:
-    """Raise MechanismError if a mechanism cannot be simulated; returns what is known of it.
+    """Raise MechanismError if a mechanism cannot be simulated; returns its cached data.
 
-    assembles: whether joints that are apart will be closed first, which makes another mechanism of it.
+    assembles: whether open joints will be closed first, which changes the mechanism.
     """
     if assembles:
         check_mechanism(mechanism, closed=False)
@@ -176,7 +180,7 @@ def check_for_run(mechanism: Mechanism, assembles: bool) -> Lookup:
 
 
 def look_up(mechanism: Mechanism) -> Lookup:
-    """What is known of a mechanism by its description."""
+    """Cached data of a mechanism, found by its description."""
     described = describe(mechanism)
     if described is None or not np.isfinite(described.numbers).all():
         return Lookup()
@@ -192,18 +196,18 @@ def look_up(mechanism: Mechanism) -> Lookup:
 
 
 def forget() -> None:
-    """Forget all structures."""
+    """Clear the cache of structures."""
     with _KEEPING:
         _KEPT.clear()
 
 
 def is_large(m: Mechanism) -> bool:
-    """Whether a tape of it does not pay."""
+    """Whether the mechanism is too large for a tape to be worthwhile."""
     return len(m.bodies) + len(m.joints) > MOST_PARTS
 
 
 def _remember(key: Key, is_large: bool) -> Topology:
-    """What is kept of a topology; the one that was used last is the last to be forgotten."""
+    """Cached data of a topology; the least recently used one is dropped first."""
     with _KEEPING:
         found = _KEPT.pop(key, None) or Topology(is_large)
         found.seen += 1
@@ -230,16 +234,16 @@ def trace(mechanism: Mechanism, build: Build) -> Structure:
 
 
 class Description(NamedTuple):
-    """A mechanism but for its numbers, and these in a row: an array, or a list of those of a tape."""
+    """A mechanism without its numbers, and its numbers in a row: an array, or a list of traced numbers."""
 
     key: Key
     numbers: Any
 
 
 def describe(m: Mechanism) -> Description | None:
-    """A mechanism as topology and numbers; None where more than numbers may differ.
+    """A mechanism as topology and numbers; None if mechanisms may differ by more than numbers.
 
-    Users' functions are not described; the numbers of a table are part of the topology.
+    Mechanisms with user functions are not described; the numbers of a table are part of the topology.
     """
     parts = read_parts(m)
     topology = parts.topology
@@ -260,11 +264,13 @@ def describe(m: Mechanism) -> Description | None:
 
 
 def _describe_value(value: Any, decides: bool, key: list[Any], numbers: list[Scalar]) -> None:
-    """A value of a load: what it is to the key, its numbers to the others; decides: it is no quantity."""
+    """Append the kind of a load's value to the key and its numbers to the numbers; decides: it is not a
+    quantity.
+    """
     if isinstance(value, DriveMotion):
         own = [x for part in vars(value).values() for x in np.ravel(part).tolist()]
         key += (type(value), len(own))
-        # a spline is made of all its numbers
+        # a spline depends on all its numbers
         for x in own:
             _describe_value(x, isinstance(value, Table), key, numbers)
     elif decides or isinstance(value, str | bool | None):

@@ -1,6 +1,6 @@
-"""Vectors, small matrices and sparse rows of scalars: floats, or numbers that write down what is done with them.
+"""Vectors, small matrices and sparse rows of scalars: floats or traced numbers.
 
-Models are made of very many very small pieces; plain Python does these in less time than arrays take to begin.
+Models consist of very many very small pieces, for which plain Python is faster than the overhead of arrays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ..tracing import Scalar, larger, sqrt
 
 Vector = tuple[Scalar, Scalar, Scalar]
-# a linear form: number of each variable that counts, and its factor
+# a linear form: index of each variable with a nonzero factor, and the factor
 Row = dict[int, Scalar]
 # rows of a matrix without its zeros
 Matrix = list[Row]
@@ -23,7 +23,7 @@ UNITS: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 
 
 
 def vector(values: Any) -> Vector:
-    """A vector of the plane or of space as one in space."""
+    """A vector in 2-D or 3-D as a 3-D vector."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     return (values[0], values[1], 0.0) if len(values) == 2 else tuple(values)
@@ -64,7 +64,7 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 
 def norm(a: Vector) -> Scalar:
-    """Its length."""
+    """The length of a."""
     return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
@@ -74,20 +74,20 @@ def unit(a: Vector) -> Vector:
 
 
 def outside(basis: Iterable[Vector], a: Vector) -> Vector:
-    """What of a sticks out of the span of orthonormal vectors."""
+    """The component of a outside the span of orthonormal vectors."""
     for b in basis:
         a = subtract(a, scale(dot(b, a), b))
     return a
 
 
 def across(z: Vector) -> Vector:
-    """A unit vector across a unit vector, exact where that is a coordinate axis."""
+    """A unit vector perpendicular to a unit vector, exact if that is a coordinate axis."""
     other = UNITS[least_part(z)]
     return unit(subtract(other, scale(dot(z, other), z)))
 
 
 def least_part(z: Vector) -> int:
-    """Which part of a vector is the least in size, the first if several are."""
+    """Index of the smallest component of a vector in absolute value; the first one if several are equal."""
     sizes = [abs(x) for x in z]
     return min(range(3), key=sizes.__getitem__)
 
@@ -136,7 +136,7 @@ def subtract_rows(a: Row, b: Row) -> Row:
 
 
 def transposed(matrix: Matrix) -> Matrix:
-    """Columns for rows, of a square matrix."""
+    """The transpose of a square matrix."""
     out: Matrix = [{} for _ in matrix]
     for r, row in enumerate(matrix):
         for c, x in row.items():
@@ -145,12 +145,12 @@ def transposed(matrix: Matrix) -> Matrix:
 
 
 def feature_rows(k: int, factor: Scalar = 1.0) -> list[Row]:
-    """factor times a feature: feature k owns the variables 3 k, 3 k + 1, 3 k + 2."""
+    """factor times a feature: feature k has the variables 3 k, 3 k + 1, 3 k + 2."""
     return [{3 * k: factor}, {3 * k + 1: factor}, {3 * k + 2: factor}]
 
 
 def cleaned(rows: list[Row], share: float = 1e-14) -> list[Row]:
-    """Rows over features without the entries that rounding left of a zero, as in 1 - z z^T."""
+    """Rows over features without entries that are rounding of a zero, as in 1 - z z^T."""
     size: dict[int, Scalar] = {}
     for row in rows:
         for i, c in row.items():
@@ -171,7 +171,7 @@ def cleaned(rows: list[Row], share: float = 1e-14) -> list[Row]:
 
 
 def dense(matrix: Matrix) -> np.ndarray:
-    """As an array of 3 x 3 floats."""
+    """The matrix as an array of 3 x 3 floats."""
     out = np.zeros((3, 3))
     for r, row in enumerate(matrix):
         for c, x in row.items():
