@@ -6,9 +6,8 @@ therefore started at the last regular step end before it. It has to agree with t
 end after it, within a fraction of the distance to the nearest other branch there.
 
     agreement                   the branch is certain
-    no agreement                a method with a tolerance ends before the passage; a method with steps of the
-    user's
-                                choice goes on, and a note reports it
+    no agreement                a method with a tolerance ends before the passage; a method with steps of
+                                the user's choice goes on, and a note reports it
     the series cannot decide    a note reports it
 """
 
@@ -39,9 +38,7 @@ BEFORE = 1000
 
 
 class Passage(NamedTuple):
-    """A passage from one regular step end to another: their numbers, and the time of the singular configuration
-    [s].
-    """
+    """A passage between two regular step ends: their numbers, and the time of the singular configuration [s]."""
 
     first: int
     last: int

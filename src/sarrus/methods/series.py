@@ -13,10 +13,8 @@ truncation error of that series is much smaller than the distance between the br
 
     the run agrees with the prediction within a fraction of    this step end is certified, too
     the distance
-    it does not agree                                          the run left its branch: the prediction is used
-    instead
-    no series reaches beyond the neighbourhood or to the       another step end before it is tried, twice; after
-    that
+    it does not agree                                          the run left its branch: the prediction replaces it
+    no series reaches beyond the neighbourhood or to the       another step end before it is tried, twice; then
     end of the run                                             the branch is undecidable and the run ends before it
 """
 
@@ -106,7 +104,7 @@ class Certificate:
 
     @property
     def is_open(self) -> bool:
-        """Whether the last landing was inside a singular stretch."""
+        """Whether the last step ended inside a singular neighbourhood."""
         return self._before is not None
 
     def look(
@@ -358,7 +356,7 @@ class Series:
         self._lost = 0.0
         # square root of the smallest pivot at the last step end
         self._root = 1.0
-        # with a loose tolerance, projection moves outputs too far for one factorisation
+        # outputs of steps with a loose tolerance move too far for one factorisation
         factor = SAME_FACTOR if SLACK * local <= SAME_FACTOR else 0.0
         self.sampling = sample_projected(
             corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=factor
@@ -366,7 +364,7 @@ class Series:
 
     @property
     def state(self) -> Floats:
-        """Position and velocity now."""
+        """Current coordinates and velocities."""
         return self._kept.state
 
     @property
