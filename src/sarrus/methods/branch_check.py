@@ -154,7 +154,7 @@ class Passages:
         return status.left_motion(*self._left[-1])
 
     def _follow(self, start: Start, until: float) -> tuple[Floats, float] | None:
-        """Return where a series ends and the distance to the nearest other branch; None if it does not get there."""
+        """Return where a series ends and the distance to the nearest other branch; None if it fails."""
         from . import series
         from .time_loop import Stopwatch
 

@@ -164,7 +164,7 @@ class MoreDigits:
         return reason, steps
 
     def _find_misfit(self, t: float, kept: kernels.StepperState) -> Floats | None:
-        """Return the change of the right-hand sides that gives the smoothest motion; None if it exceeds rounding."""
+        """Return the change of the right-hand sides for the smoothest motion; None if it exceeds rounding."""
         state = kept.state
         if self._loads is not None:
             self._loads.theta[:] = kept.carried[:-1]

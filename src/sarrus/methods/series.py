@@ -429,7 +429,7 @@ class Series:
         )
 
     def _take(self, room: StepPolynomials) -> tuple[int, int]:
-        """Take steps until the buffer is full or the run ends, in extended precision where the tolerance needs it."""
+        """Take steps until the buffer is full or the run ends, in extended precision where necessary."""
         model, kept, steps, most = self._problem.model, self._kept, 0, len(room.coefficients)
         while True:
             rest, seen = room.some(steps, most), self._seen[steps:]
