@@ -38,8 +38,7 @@ MOST_STATES = 1000
 def explain_drives(
     model: Model, end: Ending, states: States, duration: float, *, projects: bool
 ) -> tuple[Ending, float]:
-    """Return how a driven run ended, explained by its drives if they are the reason, and until when it is good
-    [s].
+    """Explain the end of a run by its drives if they are the reason; return it and until when the run is good [s].
 
     projects: whether the method projects its steps onto the constraints. Other methods have constraint violations
     of their own, but a loop that is open by a fraction of a link was closed earlier, and the reason is sought
@@ -163,9 +162,7 @@ class _Driven:
         return [f"'{named[int(m)]}'" for m in np.flatnonzero(part > 1e-3 * part.max())]
 
     def limit(self, t: float, q: Floats, duration: float) -> tuple[str, float]:
-        """Return a description of the dead centre that drives reach and its time [s]; empty if there is none
-        nearby.
-        """
+        """Return a description of the dead centre that drives reach and its time [s]; empty if none is near."""
         found = self._singular(t, q, duration)
         if found is None:
             return "", t

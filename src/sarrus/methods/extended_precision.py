@@ -1,5 +1,4 @@
-"""Extended precision near singular configurations: double-double steps where the tolerance is too tight for
-doubles.
+"""Extended precision near singular configurations: double-double steps where doubles are not accurate enough.
 
 At a distance d before a singular configuration, a rounding error eps gives the motion of a neighbouring mechanism
 that misses the singular configuration: its series converges only up to about d, and the error of coefficient k is

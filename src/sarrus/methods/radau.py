@@ -176,8 +176,9 @@ class Radau:
 
 
 def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Floats, Floats]:
-    """Return the step [s] reached after a few steps, 0 if the run fails; and J, d(Q - J^T lam)/dq and dQ/dv at the
-    last stage, as dense matrices.
+    """Return the step [s] after a few steps, 0 if the run fails, and matrices at the last stage.
+
+    The matrices are J, d(Q - J^T lam)/dq and dQ/dv, dense.
     """
     model, nq, radau = problem.model, problem.model.coordinates, Radau(problem, start)
     tried = radau.advance(Stopwatch(), most)
@@ -270,9 +271,7 @@ def choose_stages(model: Model, tolerance: float, motions: Floats | None) -> int
 
 
 def find_motions(model: Model, q: Floats) -> Floats | None:
-    """Return a basis of the velocities that the constraints allow at q, (nq, f); None if f is too large for dense
-    equations.
-    """
+    """Return a basis of the allowed velocities at q, (nq, f); None if f is too large for dense equations."""
     basis = np.zeros((MOST_FREEDOMS, model.coordinates))
     found, _, _ = find_basis(model.form, make_workspace(model.form, 0), 2, q, basis)
     return None if found < 0 else basis[:found].T.copy()

@@ -152,9 +152,7 @@ class Certificate:
 
 
 def find_stretches(drops: Floats) -> list[tuple[int, int]]:
-    """Return (first, last + 1) of the step ends inside each singular neighbourhood; drops: pivot ratio of each
-    step end.
-    """
+    """Return (first, last + 1) of the step ends in each singular neighbourhood; drops: their pivot ratios."""
     inside = np.concatenate([[False], drops < SINGULAR_LANDING, [False]])
     edges = np.flatnonzero(np.diff(inside.astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
@@ -470,8 +468,7 @@ class Series:
         return self._usual
 
     def _keeps_rank(self, steps: int) -> bool:
-        """Whether J keeps its rank at all step ends with small pivots, where redundant constraints only exchange
-        roles.
+        """Whether J keeps its rank where pivots are small because redundant constraints exchange roles.
 
         The smallest singular value of J that counts at the most regular configuration must still count there.
         """
@@ -510,9 +507,7 @@ class Series:
         return q
 
     def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
-        """Jump over a singular neighbourhood with one series, where the run left its branch; otherwise go back
-        before it.
-        """
+        """Jump over a singular neighbourhood with one series, where the run left its branch, or go back before it."""
         pieces, n = self._pieces, leap.step
         if leap.order and n >= 0:
             if self._cut(n, leap.time, leap.order, leap.left):

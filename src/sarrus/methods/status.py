@@ -95,8 +95,9 @@ def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
 
 
 def with_losses(end: Ending, lost: float, until: float, dropped: int) -> Ending:
-    """Return an ending that states the accumulated loss; lost [m]; until [s]: the outputs up to there are good;
-    dropped: the number of later outputs that were removed.
+    """Return an ending that states the accumulated loss.
+
+    lost [m]; until [s]: the outputs up to there are good; dropped: the number of later outputs removed.
     """
     if not lost and not dropped:
         return end
@@ -156,9 +157,7 @@ def uncertain(t: float) -> Ending:
 
 
 def left_motion(t: float, off: float, apart: float) -> Ending:
-    """After a singular configuration the run disagrees with a series; off, apart: relative to the mechanism's
-    length.
-    """
+    """After a singular configuration the run disagrees with a series; off, apart: over the mechanism's length."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped behind a singular position at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
