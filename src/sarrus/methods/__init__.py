@@ -1,4 +1,4 @@
-"""Time integration: the registered methods."""
+"""How time advances: the methods, registered here."""
 
 from ..model import Model
 from ..names import unknown

@@ -327,7 +327,7 @@ class Watcher:
     def _minima(
         self, pieces: StepPolynomials, steps: int, seen: _Seen, known: list[float], last: bool
     ) -> list[tuple[float, ...]]:
-        """Return local minima of the smallest pivot and intervals of lower rank; known: increasing times of zeros."""
+        """Return minima of the smallest pivot and intervals of lower rank; known: increasing times of zeros."""
         old = self._tail
         low, full = seen.rows[:, kernels.LOW].min(), seen.rows[:, kernels.RANK].min() == self._rank
         if not old and full and not low < LOW_MINIMUM:
@@ -429,7 +429,7 @@ class Watcher:
         return bool(rank and here[rank - 1] < KEPT_RANK * reference_pivots[rank - 1])
 
     def pivot_ratio(self, q: Floats) -> float:
-        """Return the smallest pivot at a configuration over its reference; 1 if no equation is ever independent."""
+        """Return the smallest pivot at a configuration over its reference; 1 if none is ever independent."""
         pivots = np.zeros(len(self._usual))
         if not len(pivots):
             return 1.0

@@ -507,7 +507,7 @@ class Series:
         return q
 
     def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
-        """Jump over a singular neighbourhood with one series, where the run left its branch, or go back before it."""
+        """Jump over a singular neighbourhood in which the run left its branch, or go back before it."""
         pieces, n = self._pieces, leap.step
         if leap.order and n >= 0:
             if self._cut(n, leap.time, leap.order, leap.left):
