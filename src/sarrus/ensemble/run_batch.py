@@ -1,10 +1,9 @@
 """The implementation of `simulate_many`: models, specialised code in SIMD lanes, and fallback to single runs.
 
-fast       runs with code specialised for their topology, vectorised fallback   runs that the fast path does not
-certify: a step that ends near a singular configuration, a singular start,
-           no acceptable step, a note for the user, dampers that may be stiff, user forces. `solve` repeats them
-           from
-           the start, as for `simulate`.
+fast       runs with code specialised for their topology, vectorised
+fallback   runs that the fast path does not certify: a step that ends near a singular configuration, a singular
+           start, no acceptable step, a note for the user, dampers that may be stiff, user forces. `solve`
+           repeats them from the start, as for `simulate`.
 """
 
 from __future__ import annotations
@@ -335,8 +334,8 @@ class Traced:
         for x, at in zip(built, places, strict=True):
             if x.shape != at.shape or not _agree(x, values.first[at.astype(int)]):
                 raise NotTogetherError
-        # coordinates and axes decide which linkages a dimensional mismatch locks: if a linkage moves although it has
-        # at least as many equations as coordinates, its variants must have the same geometry
+        # coordinates and axes decide which linkages a dimensional mismatch locks: if a linkage moves although it
+        # has at least as many equations as coordinates, its variants must have the same geometry
         held = model.equations >= model.coordinates and not self.mechanism.drives
         form = self.places.form
         self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
