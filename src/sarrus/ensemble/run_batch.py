@@ -1,9 +1,11 @@
 """The implementation of `simulate_many`: models, specialised code in SIMD lanes, and fallback to single runs.
 
-fast       runs with code specialised for their topology, vectorised
-fallback   runs that the fast path does not certify: a step that ends near a singular configuration, a singular
-           start, no acceptable step, a note for the user, dampers that may be stiff, user forces. `solve`
-           repeats them from the start, as for `simulate`.
+Each run takes one of two paths:
+
+    fast       runs with code specialised for their topology, vectorised
+    fallback   runs that the fast path does not certify: a step that ends near a singular configuration, a singular
+               start, no acceptable step, a note for the user, dampers that may be stiff, user forces. `solve`
+               repeats them from the start, as for `simulate`.
 """
 
 from __future__ import annotations
