@@ -160,7 +160,7 @@ class MonitoredSteps:
 class Watch:
     """What the monitor found along a motion.
 
-    stretches: candidates; start: the pivot of each equation at the start; reference_pivots: the largest of each so far;
+    stretches: candidates; start: the pivot of each equation at the start; reference_pivots: the largest of each;
     begin: coordinates and velocities at the start; later: the most regular configuration of the first steps;
     parts: the part of the mechanism that each coordinate belongs to; until: end of the monitored motion [s]; left:
     the last time away from singular configurations [s].

@@ -56,7 +56,7 @@ class Steps:
     """New steps: why their loop returned, and their polynomials, with one more if it contains the end state.
 
     orders: of the method, if they differ from those of the polynomials; pivots: the smallest relative pivot after
-    each step; reference_pivots: the largest so far; carried: angles and work at the end, if the pieces have series of
+    each step; reference_pivots: so far; carried: angles and work at the end, if pieces have series of
     them; end: how the run ended, if the method gives its own description; losses: possible loss of each step that
     exceeded the tolerance, relative to the mechanism's length; restored: the energy correction after each step, in
     model units, if any.
