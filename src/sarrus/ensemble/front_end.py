@@ -1,4 +1,4 @@
-"""`simulate_many` and `Ensemble`: many runs of one topology; run_batch.py does the work."""
+"""`simulate_many` and `Ensemble`: many runs of one topology; implemented in run_batch.py."""
 
 from __future__ import annotations
 
@@ -15,15 +15,25 @@ from ..settings import MOST_STEPS, default_settings
 from .variants import EnsembleResult, Variants
 
 CPU, GPU = "cpu", "gpu"
-# of what is kept there are two copies, that of the lanes and that which is given
+# stored outputs exist twice: in the lane buffers and in the result
 COPIES = 2
 
 
 class Ensemble(Variants):
     """A mechanism with arrays of parameters: one topology, many variants.
 
-    vary: an array a path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"), its first axis
-    the variants; a vector has an axis more. All arrays are of one length.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism; later changes do not affect the variants.
+    vary : mapping of str to array
+        One array per path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"). The first axis is
+        the variant; a vector has one more axis. All arrays have the same length.
+
+    Raises
+    ------
+    MechanismError, ValueError
+        If a path does not exist or is not numeric, or if the arrays do not have the same length.
     """
 
     def simulate(
@@ -50,12 +60,34 @@ def simulate_many(
 ) -> EnsembleResult:
     """Simulate many mechanisms, each as `simulate` would, those of one topology side by side.
 
-    output_step, outputs, tolerance, max_steps: as for `simulate`. points: names of joints, points or bodies
-    whose motion is wanted, all joints if left out; every mechanism has to have them. keep: False if final
-    states, extremes and statuses are enough. crossings: also the times at which the mobility rises. threads: as
-    many as there are cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism, or Ensemble
+        The mechanisms, all planar or all spatial.
+    duration, output_step, outputs, tolerance, max_steps
+        As for `simulate`.
+    points : sequence of str, optional
+        Names of joints, points or bodies whose motion is returned; by default all joints. Every mechanism must
+        have them.
+    keep : bool
+        False to return only final states, extremes and statuses.
+    crossings : bool
+        Whether to return the times at which the mobility rises.
+    threads : int, optional
+        Number of threads; by default the number of cores. It does not change the results.
+    device : {"cpu", "gpu"}
+        Where the runs are computed; "gpu" needs the extra sarrus[gpu].
 
-    A mechanism that cannot be simulated is a row with the status "refused" and the reason.
+    Returns
+    -------
+    EnsembleResult
+        One row per mechanism. A mechanism that cannot be simulated has the status "refused" and a message with the
+        reason.
+
+    Raises
+    ------
+    MechanismError, ValueError
+        If an argument is invalid, or if the outputs would not fit into memory.
     """
     if not isinstance(mechanisms, Variants):
         mechanisms = _listed(mechanisms)
@@ -90,7 +122,7 @@ def _joints(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _listed(mechanisms: Any) -> list[Mechanism]:
-    """Mechanisms as a list, or a sentence."""
+    """Return the mechanisms as a list, or raise an error."""
     if isinstance(mechanisms, Mechanism | str) or not isinstance(mechanisms, Iterable):
         raise MechanismError(f"{mechanisms!r} is no list of mechanisms; give a list of them")
     out = list(mechanisms)
@@ -110,7 +142,7 @@ def _listed(mechanisms: Any) -> list[Mechanism]:
 
 
 def _named(points: Any) -> tuple[str, ...]:
-    """Names of points, each once, or a sentence."""
+    """Return the names of points, or raise an error if one is repeated."""
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise ValueError(f"points = {points!r}; give a list of names, like ['B0']")
     names = tuple(points)
