@@ -120,9 +120,7 @@ class Branch:
 
     @property
     def reversed(self) -> Branch:
-        """The same branch in the opposite direction; a cusp leaves in one direction only, so its two ends are
-        swapped.
-        """
+        """The same branch in the opposite direction; a cusp is one-sided, so its two ends are swapped."""
         if not self.two_sided:
             return replace(self, ahead=self.behind, behind=self.ahead)
         return replace(
@@ -499,9 +497,7 @@ def _records(site: BranchSite, e: JointEquations, found: tuple[LocalBranch, ...]
 def _record(
     site: BranchSite, e: JointEquations, found: LocalBranch, spins: Floats, moved: Floats
 ) -> Branch:
-    """The record of a branch; spins, moved: angular velocities of bodies and velocities of points along its
-    direction.
-    """
+    """The record of a branch; spins, moved: velocities of its bodies and points along its direction."""
     model, v = site.model, site.rates
     w = found.direction
     centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)

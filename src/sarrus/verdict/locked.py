@@ -195,9 +195,7 @@ class _Side:
 
 
 def _last_below(way: Floats, misfit: float) -> float:
-    """Where the gaps along one direction first exceed a misfit; they are interpolated linearly between
-    configurations.
-    """
+    """Where the gaps along one direction first exceed a misfit, by linear interpolation."""
     distance, gap = way
     above = np.flatnonzero(gap > misfit)
     if not len(above):
