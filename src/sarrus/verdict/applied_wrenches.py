@@ -126,7 +126,7 @@ class BodyLoads:
             _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
 
     def _add_rotors(self, out: Floats, motion: BodyMotion) -> None:
-        """Inertial resistance of rotors: inertia times the acceleration of the joint's coordinate, on both bodies."""
+        """Inertia forces of rotors: inertia times the acceleration of the joint's coordinate, on both bodies."""
         pairs, numbers = self.rotors
         e = self.equations
         axes, _, rises = self._turning(motion, pairs)

@@ -179,9 +179,7 @@ class CrossingContext:
                 yield found
 
     def acceleration(self, time: float, angles: Floats) -> Floats | None:
-        """Second derivatives of the coordinates at a crossing; None without a crossing or if the motion is
-        unknown.
-        """
+        """Accelerations of the coordinates at a crossing; None without one, or if the motion is unknown."""
         for crossing in self.crossings:
             if abs(time - crossing.time) <= AT_MOMENT * self.until:
                 for motion in self.motions(crossing, angles):
