@@ -349,7 +349,7 @@ class Result(Readout):
 
     @cached_property
     def accelerations(self) -> Floats:
-        """Second derivatives of the natural coordinates, (n, nq); at crossings those of the motion through them."""
+        """Second derivatives of the natural coordinates, (n, nq); at crossings, those of the motion through it."""
         a, watch = self.record.a, self.outcome.watch
         if watch is None:
             return a

@@ -1,14 +1,14 @@
-"""The kinds of joint: a row each, and the call that makes one.
+"""The kinds of joint: one row per kind, and the methods that add them.
 
-All that other rooms know of a kind is its row: checks, files, model and pictures read it. What the judge
-knows of a kind (verdict/joint_frames.py) is derived on its own, so that each can find the other wrong.
+Checks, files, model and pictures know a kind only by its row. The verdict package derives its own description of
+each kind (verdict/joint_frames.py) independently, so that each can detect errors of the other.
 
-    shares      what the bodies have in common: "point", "axis", "directions" (all of them: no turning against
-                each other), "everything"
-    keeps       scalar products that stay constant: "arm" leads from the joint's point of the first body to
+    shares      what the bodies have in common: "point", "axis", "directions" (all of them: no relative
+                rotation), "everything"
+    keeps       scalar products that stay constant: "arm" points from the joint's point of the first body to
                 that of the second, "axis" and "second axis" are its axes, "across" stands for the directions
-                across the axis (two in space, one in the plane)
-    axis        whose it is: "" none, "common" of all bodies, "first" of the first body, "each" one of each
+                perpendicular to the axis (two in space, one in the plane)
+    axis        the bodies that have it: "" none, "common" all bodies, "first" the first body, "each" one axis each
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Glyph = Literal["pin", "ball", "square", "link", "guide", "slider", "plane"]
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a kind of joint.
+    """Description of a kind of joint.
 
-    word: as a user reads it; says: a sentence for the schema; bodies: how many it joins, 0: two or more;
-    in_plane: what to do instead in the plane, "" if it exists there; coordinate: what a drive prescribes, "" if
-    nothing; key: what a file calls its axis; glyph: how it is drawn.
+    word: its name for users; says: a sentence for the schema; bodies: how many it joins, 0: two or more;
+    in_plane: the planar alternative, "" if it exists in the plane; coordinate: what a drive prescribes, "" if
+    nothing; key: the name of its axis in files; glyph: how it is drawn.
     """
 
     word: str
@@ -62,33 +62,33 @@ class Row:
 
     @cached_property
     def slides(self) -> bool:
-        """Whether the bodies have no point in common, but a line or plane for it."""
+        """Whether the bodies have no common point, but a line or plane on which the point slides."""
         return self.on_line or self.on_plane
 
     @cached_property
     def is_link(self) -> bool:
-        """Whether it has two ends: a place on each body, none of them the joint's own."""
+        """Whether it has two ends: a point on each body, neither of which is the joint's point."""
         return ("arm", "arm") in self.keeps
 
     @cached_property
     def is_ball(self) -> bool:
-        """Whether the bodies have a point in common and turn as they like."""
+        """Whether the bodies have a common point and rotate freely."""
         return self.shares == ("point",) and not self.keeps
 
     @cached_property
     def is_rigid(self) -> bool:
-        """Whether it makes one body of its bodies; its place only names a point then."""
+        """Whether it joins its bodies rigidly; its point is then only a name."""
         return "everything" in self.shares
 
 
 class JointKind(Enum):
-    """The kinds of joint; the value is the word a user reads, `row` all that is known of it."""
+    """The kinds of joint; the value is its name for users, `row` its description."""
 
     _value_: str
     row: Row
 
     def __new__(cls, row: Row) -> JointKind:
-        """A member whose value is its word."""
+        """A member whose value is its name."""
         member = object.__new__(cls)
         member._value_ = row.word
         member.row = row
@@ -191,15 +191,15 @@ class JointKind(Enum):
     )
 
 
-# the place of a joint as a share of the length of a rod: of the first one it joins, or of the one named
+# position of a joint as a fraction of the length of a rod: the first one joined, or the one named
 Along = float | Mapping[str, float] | None
 
 
 class JointCalls:
-    """The calls of a mechanism that add a joint, one a kind.
+    """The methods of a mechanism that add a joint, one per kind.
 
-    Each takes its place as `at` [m] or as `along`: the share of the length of a rod from its first end, 0.8 of
-    the first rod that is joined, or {"beam": 0.8}.
+    Each accepts its position as `at` [m] or as `along`: the fraction of the length of a rod from its first end, as
+    in 0.8 for the first rod that is joined, or {"beam": 0.8}.
     """
 
     def _join(
@@ -224,7 +224,18 @@ class JointCalls:
     ) -> Joint:
         """Join bodies by a hinge: a pin in the plane, a hinge about `axis` in space.
 
-        at: its place [m]; or along: its share of the length of the first rod, or {"beam": 0.8}.
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        *bodies : Body or str
+            Two or more bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis : array_like, optional
+            Direction of the hinge, of any length; spatial mechanisms only.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
         """
         return self._join(JointKind.REVOLUTE, name, bodies, at, axis, along=along)
 
@@ -279,7 +290,7 @@ class JointCalls:
     ) -> Joint:
         """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
 
-        The angle between the axes stays what it is at the start, a right angle as a rule.
+        The angle between the axes stays as it is at the start; usually it is a right angle.
         """
         return self._join(JointKind.UNIVERSAL, name, (first, second), at, axis, second_axis, along)
 
