@@ -277,7 +277,7 @@ class Readout:
     def _angle_rates(
         self, joint: str, bodies: tuple[str, str] | None = None
     ) -> tuple[Floats, Floats]:
-        """First and second derivative of the angle of a joint, shape (n,); bodies: which two, if there are several."""
+        """First and second derivative of the angle of a joint, (n,); bodies: which two, if there are several."""
         rows = self.model.readings.angles[joint]
         pair = rows.bodies if bodies is None else bodies
         axis = self._rotations(pair[0]) @ rows.triad[0]
