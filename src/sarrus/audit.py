@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 # errors grow along a run: this many tolerances are allowed
 TOLERANCES = 1e3
-# smaller speeds count as rest, relative to a mechanism's own speed (a length per run, or a fall by a length)
+# smaller speeds count as rest, relative to a typical speed (a length per run, or gained by typical forces over a
+# length)
 AT_REST = 1e-6
 
 

@@ -141,7 +141,7 @@ class Store:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
-        """Hold a lock that the system releases when a process ends; continue without it where there are no locks."""
+        """Hold a lock that the system releases when a process ends; without lock support, continue unlocked."""
         number = -1
         if fcntl is not None and self.folder is not None:
             with suppress(OSError):

@@ -174,7 +174,7 @@ class Result(Readout):
             )
 
     def _gone_far(self) -> Iterator[str]:
-        """A note on the body farthest from its initial place, if that is many times the mechanism's size."""
+        """A note on the body farthest from its initial position, if that is many times the mechanism's size."""
         size = self.mechanism.size
         # a cheap first check: some coordinates are directions, which have no length
         moved = np.abs(self.coordinates).max(axis=1, initial=0.0) * self.model.units.length
@@ -349,7 +349,7 @@ class Result(Readout):
 
     @cached_property
     def accelerations(self) -> Floats:
-        """Second derivatives of the natural coordinates, (n, nq); at crossings, those of the motion through it."""
+        """Second derivatives of the natural coordinates, (n, nq); at crossings, those of the actual motion."""
         a, watch = self.record.a, self.outcome.watch
         if watch is None:
             return a
@@ -457,7 +457,18 @@ class Result(Readout):
         return np.asarray(self.record.norms * self.model.units.length)
 
     def violation(self, level: str = "position") -> Floats:
-        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
+        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration".
+
+        Parameters
+        ----------
+        level : {"position", "velocity", "acceleration"}, optional
+            The level; units are m, m/s and m/s^2.
+
+        Returns
+        -------
+        ndarray
+            The norm at the outputs, shape (n,).
+        """
         return self.norms[:, pick({word: i for i, word in enumerate(LEVELS)}, level, "level")]
 
     # computed on first access
@@ -561,7 +572,7 @@ class Result(Readout):
 
     @property
     def branches(self) -> Branches:
-        """The branches that meet at the last crossing, which is where a run with "stop" or "branches" ended.
+        """The branches that meet at the last crossing, which is where a run with "stop" or "branches" ends.
 
         Raises
         ------
@@ -770,7 +781,18 @@ class Result(Readout):
         return cad.save_gltf(Path(path), self.scene, centers, turns)
 
     def quantity(self, what: str) -> Quantity:
-        """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
+        """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy".
+
+        Returns
+        -------
+        Quantity
+            Name, unit and values (n,).
+
+        Raises
+        ------
+        UnknownNameError
+            If the result has no such quantity; the message suggests similar names.
+        """
         return read_quantity(self, what)
 
     def plot(
@@ -843,7 +865,13 @@ class Result(Readout):
         ]
 
     def animate(self, point: str | None = None) -> Player:
-        """An animation with the path of a point; notebooks display it, and `save` writes it as an HTML page."""
+        """An animation with the path of a point; notebooks display it, and `save` writes it as an HTML page.
+
+        Parameters
+        ----------
+        point : str, optional
+            Joint, point or body whose path is drawn. Default: the first point that moves.
+        """
         self._check_outputs("show")
         names = self.moving_points()[:1] if point is None else [point]
         return scene_package.player.Player(self.scene.observing(names[0]) if names else self.scene)

@@ -93,7 +93,7 @@ class ConstructionCalls:
             Name of the point at its other end.
         body : str
             Name of the rod.
-        start : str
+        start : Joint, Marker or str
             An existing joint or named point.
         length : float
             Length [m].

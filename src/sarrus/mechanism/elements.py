@@ -91,7 +91,7 @@ def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
 class Element:
     """A named part of a mechanism.
 
-    decides: names of the numbers that are not quantities, but select the kind of part.
+    decides: names of those numbers that select the kind of part instead of being quantities.
     """
 
     decides: ClassVar[tuple[str, ...]] = ()

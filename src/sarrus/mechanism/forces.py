@@ -471,7 +471,17 @@ class LoadCalls:
         return self._add("torques", torque)
 
     def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
-        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
+        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite.
+
+        Parameters
+        ----------
+        name : str
+            Name of the torque.
+        joint : Joint or str
+            A revolute joint of two bodies.
+        torque : float
+            Torque on the second body [N m].
+        """
         return self.torsion(name, joint, torque=torque)
 
     def spring(
@@ -600,8 +610,15 @@ class LoadCalls:
     ) -> Coupling:
         """Let two hinges or two sliders move in proportion: `joint` by ratio times the angle or travel of `other`.
 
-        Both coordinates are counted from the initial configuration. A ratio of angles must be a ratio of integers,
-        as of numbers of teeth: -1, 2, 0.5, -17/43.
+        Parameters
+        ----------
+        name : str
+            Name of the coupling.
+        joint, other : Joint or str
+            Two hinges or two sliders. Their coordinates count from the initial configuration.
+        ratio : float
+            Coordinate of `joint` over that of `other`. A ratio of angles must be a ratio of integers, as of
+            numbers of teeth: -1, 2, 0.5, -17/43.
         """
         name = as_word(name, "name of a coupling")
         what = f"coupling '{name}'"

@@ -242,13 +242,37 @@ class JointCalls:
     def spherical(
         self, name: str, *bodies: Body | str, at: ArrayLike | None = None, along: Along = None
     ) -> Joint:
-        """Join bodies of a spatial mechanism by a ball joint."""
+        """Join bodies of a spatial mechanism by a ball joint.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        *bodies : Body or str
+            Two or more bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.SPHERICAL, name, bodies, at, along=along)
 
     def weld(
         self, name: str, *bodies: Body | str, at: ArrayLike | None = None, along: Along = None
     ) -> Joint:
-        """Join bodies rigidly, as they stand; `at` only names a point."""
+        """Join bodies rigidly in their initial configuration; `at` only names a point.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        *bodies : Body or str
+            Two or more bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.WELD, name, bodies, at, along=along)
 
     def prismatic(
@@ -261,7 +285,21 @@ class JointCalls:
         axis: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide along `axis` of the first, without turning."""
+        """Let the second body slide along `axis` of the first, without turning.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis : array_like
+            Sliding direction, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.PRISMATIC, name, (first, second), at, axis, along=along)
 
     def cylindrical(
@@ -274,7 +312,21 @@ class JointCalls:
         axis: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide along and turn about `axis` of the first; in space."""
+        """Let the second body slide along and turn about `axis` of the first; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis : array_like
+            Direction of the axis, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.CYLINDRICAL, name, (first, second), at, axis, along=along)
 
     def universal(
@@ -291,6 +343,19 @@ class JointCalls:
         """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
 
         The angle between the axes stays as it is at the start; usually it is a right angle.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis, second_axis : array_like
+            Directions of the axes in the first and second body, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
         """
         return self._join(JointKind.UNIVERSAL, name, (first, second), at, axis, second_axis, along)
 
@@ -304,7 +369,21 @@ class JointCalls:
         normal: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide on a plane of the first with this normal, face on face; in space."""
+        """Let the second body slide on a plane of the first with this normal, face on face; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        normal : array_like
+            Normal of the plane, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.PLANAR, name, (first, second), at, normal, along=along)
 
     def rectangular(
@@ -317,7 +396,21 @@ class JointCalls:
         normal: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide on a plane of the first without turning: an XY table; in space."""
+        """Let the second body slide on a plane of the first without turning: an XY table; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        normal : array_like
+            Normal of the plane, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.RECTANGULAR, name, (first, second), at, normal, along=along)
 
     def point_on_line(
@@ -330,7 +423,21 @@ class JointCalls:
         axis: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Keep a point of the second body on a line of the first, along `axis` through `at`."""
+        """Keep a point of the second body on a line of the first, along `axis` through `at`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Position of the point at the start [m].
+        axis : array_like
+            Direction of the line, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.POINT_ON_LINE, name, (first, second), at, axis, along=along)
 
     def point_on_plane(
@@ -343,13 +450,37 @@ class JointCalls:
         normal: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Keep a point of the second body on a plane of the first through `at`; in space."""
+        """Keep a point of the second body on a plane of the first through `at`; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Position of the point at the start [m].
+        normal : array_like
+            Normal of the plane, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.POINT_ON_PLANE, name, (first, second), at, normal, along=along)
 
     def distance(
         self, name: str, first: Body | str, second: Body | str, *, start: ArrayLike, end: ArrayLike
     ) -> Joint:
-        """Join two bodies by a massless link from `start` on the first to `end` on the second."""
+        """Join two bodies by a massless link from `start` on the first to `end` on the second.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint.
+        first, second : Body or str
+            The two bodies.
+        start, end : array_like
+            Ends of the link on the first and second body at the start [m].
+        """
         return self._link(JointKind.DISTANCE, name, (first, second), start, end)
 
     def _link(

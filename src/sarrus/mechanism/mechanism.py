@@ -284,7 +284,15 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.velocities.append(given)
 
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
-        """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
+        """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3.
+
+        Parameters
+        ----------
+        body : Body or str
+            The body.
+        velocity : float or array_like
+            Its angular velocity [rad/s]: a number in the plane, a vector in space.
+        """
         name = self._name(body, "angular velocity of a body")
         given = (name, as_vector(velocity, f"angular velocity of '{name}'", "ANGULAR_VELOCITY"))
         if self.at_once:
@@ -355,7 +363,19 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return next(p for p in getattr(self, block) if p.name == part.name)
 
     def exchange(self, block: str, number: int, part: Part, check: bool = True) -> Part:
-        """Replace a part by another one; check: raise MechanismError if the new part has detectable errors."""
+        """Replace a part by another one.
+
+        Parameters
+        ----------
+        block : str
+            Name of the list: "bodies", "joints", ...
+        number : int
+            Index of the part in the list.
+        part : Element
+            The new part.
+        check : bool, optional
+            Raise MechanismError if the new part has detectable errors.
+        """
         if check and self.at_once:
             self._refuse(part.problems(self._now()))
         parts = getattr(self, block)
