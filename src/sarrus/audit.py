@@ -32,7 +32,7 @@ AT_REST = 1e-6
 
 @dataclass(frozen=True)
 class AuditCheck(Sentences):
-    """One invariant: its name, whether it holds, largest relative deviation, what is allowed, in a sentence."""
+    """One invariant: its name, whether it holds, its largest relative deviation, the limit, and a sentence."""
 
     name: str
     holds: bool

@@ -32,7 +32,7 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC",
 
 
 class UnsafeFileError(OSError):
-    """A link, a pipe, or another user's file in place of a regular file of ours; the message says which."""
+    """A link, a pipe or another user's file where a regular file of ours is expected; the message says which."""
 
 
 class FullDiskError(OSError):

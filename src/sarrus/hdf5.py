@@ -36,7 +36,10 @@ NUMBERS = frozenset(map(np.dtype, ("float64", "float32", "int64", "uint8", "bool
 
 
 class HDF5Error(ValueError):
-    """A file that is not HDF5, was changed, or has unexpected objects; the message omits its path."""
+    """A file that is not HDF5, was changed, or has unexpected objects.
+
+    The message says which, without the path of the file.
+    """
 
 
 def make_hdf5(fill: Callable[[h5py.File], None]) -> memoryview:

@@ -69,7 +69,7 @@ def all_suggest(cls: type[T]) -> type[T]:
 
 
 class UnknownNameError(KeyError, ValueError):
-    """Nothing has that name; the message says which names there are. A KeyError and a ValueError."""
+    """An unknown name; the message lists the known names. Both a KeyError and a ValueError."""
 
     # a KeyError would show the quoted repr of its message
     __str__ = Exception.__str__

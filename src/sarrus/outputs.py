@@ -30,7 +30,7 @@ Digests = dict[str, list[str]]
 
 
 class ForeignFileError(UnsafeFileError):
-    """A file in the place of one of ours that this program did not write; the message names it."""
+    """A file that this program did not write, under the name of an output; the message names it."""
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def admit(place: Directory, digests: dict[str, str]) -> None:
 
 
 def _check(place: Directory, name: str, known: Digests, new: str = "") -> str:
-    """The digest of the file in one of our places, "" for none; raises ForeignFileError if we did not write it."""
+    """The digest of the existing file of this name, "" for none; raises ForeignFileError if we did not write it."""
     status = place.status(name)
     if status is None:
         return ""

@@ -71,7 +71,7 @@ MOST_DRAWN = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Result(Readout):
-    """What a simulation found, up to where it is good.
+    """The result of a simulation: only the valid part of the run.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Result(Readout):
 
     @property
     def status(self) -> str:
-        """How the run ended, in a word: "done" if all went well."""
+        """How the run ended, in one word: "done" on success."""
         # a plain string: not every file writer supports enums
         return self.outcome.status.value
 
@@ -126,7 +126,7 @@ class Result(Readout):
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know: decisions taken, crossings, near misses, bodies that went far away."""
+        """Notes for the user: decisions made, crossings, near misses, bodies that moved far away."""
         return [*self.outcome.notes, *self._happened]
 
     @cached_property

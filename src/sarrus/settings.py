@@ -161,7 +161,7 @@ def default_settings(
     tolerance: float | None = None,
     max_steps: float = MOST_STEPS,
 ) -> RunSettings:
-    """Checked settings of a batch of runs: the default method, defaults for everything else."""
+    """Checked settings of a batch of runs, with the default method and defaults for all other settings."""
     duration = check_seconds("duration", duration)
     return RunSettings(
         duration=duration,

@@ -55,7 +55,7 @@ DERIVED = ("a", "norms", "energies", "drive_forces")
 
 
 class SavedResultError(ValueError):
-    """A file that holds no result, or one that cannot be read; the message says which and why."""
+    """A file without a result, or one that cannot be read; the message says which and why."""
 
 
 def save_parts(
