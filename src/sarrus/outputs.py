@@ -98,7 +98,7 @@ def admit(place: Directory, digests: dict[str, str]) -> None:
 
 
 def _check(place: Directory, name: str, known: Digests, new: str = "") -> str:
-    """The digest of the existing file of this name, "" for none; raises ForeignFileError if we did not write it."""
+    """The digest of the existing file of this name, "" for none; raises ForeignFileError if it is not ours."""
     status = place.status(name)
     if status is None:
         return ""
