@@ -1,4 +1,4 @@
-"""Definition of a linkage: bodies, points, joints, gravity, initial velocities; model files. No numerics."""
+"""What a linkage is: bodies, points, joints, gravity, start velocities; model files. No numerics."""
 
 from .bodies import Body, Marker
 from .check import check_drive_times, check_mechanism, find_gaps, find_problems, find_remarks
