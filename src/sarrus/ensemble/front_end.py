@@ -1,4 +1,4 @@
-"""`simulate_many` and `Ensemble`: many runs of one topology; implemented in run_batch.py."""
+"""`simulate_many` and `Ensemble`: batches of runs of one topology; run_batch.py does the runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..settings import MOST_STEPS, default_settings
 from .variants import EnsembleResult, Variants
 
 CPU, GPU = "cpu", "gpu"
-# stored outputs exist twice: in the lane buffers and in the result
+# stored outputs exist twice: in the SIMD lanes and in the returned arrays
 COPIES = 2
 
 
@@ -25,21 +25,16 @@ class Ensemble(Variants):
     Parameters
     ----------
     mechanism : Mechanism
-        The mechanism; later changes do not affect the variants.
-    vary : mapping of str to array
+        The mechanism whose parameters vary.
+    vary : mapping of str to array_like
         One array per path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"). The first axis is
-        the variant; a vector has one more axis. All arrays have the same length.
-
-    Raises
-    ------
-    MechanismError, ValueError
-        If a path does not exist or is not numeric, or if the arrays do not have the same length.
+        the variant; vectors have a second axis. All arrays have the same length.
     """
 
     def simulate(
         self, duration: float, output_step: float | None = None, **options: Any
     ) -> EnsembleResult:
-        """Simulate all variants: as `simulate_many`."""
+        """Simulate all variants; arguments as for `simulate_many`."""
         return simulate_many(self, duration, output_step, **options)
 
 
@@ -58,36 +53,29 @@ def simulate_many(
     threads: int | None = None,
     device: str = CPU,
 ) -> EnsembleResult:
-    """Simulate many mechanisms, each as `simulate` would, those of one topology side by side.
+    """Simulate many mechanisms, each as `simulate` would; mechanisms of one topology run as a batch.
 
     Parameters
     ----------
-    mechanisms : sequence of Mechanism, or Ensemble
-        The mechanisms, all planar or all spatial.
+    mechanisms : sequence of Mechanism or Ensemble
+        The mechanisms, of any topologies.
     duration, output_step, outputs, tolerance, max_steps
         As for `simulate`.
     points : sequence of str, optional
-        Names of joints, points or bodies whose motion is returned; by default all joints. Every mechanism must
-        have them.
-    keep : bool
-        False to return only final states, extremes and statuses.
-    crossings : bool
-        Whether to return the times at which the mobility rises.
+        Joints, points or bodies whose motion is recorded; every mechanism must have them. Default: all joints.
+    keep : bool, optional
+        False records only final states, extremes and statuses.
+    crossings : bool, optional
+        Also find the times at which the mobility rises.
     threads : int, optional
-        Number of threads; by default the number of cores. It does not change the results.
-    device : {"cpu", "gpu"}
-        Where the runs are computed; "gpu" needs the extra sarrus[gpu].
+        Number of threads; the results do not depend on it. Default: the number of cores.
+    device : {"cpu", "gpu"}, optional
+        Where the runs are computed ("gpu" needs the extra sarrus[gpu]).
 
     Returns
     -------
     EnsembleResult
-        One row per mechanism. A mechanism that cannot be simulated has the status "refused" and a message with the
-        reason.
-
-    Raises
-    ------
-    MechanismError, ValueError
-        If an argument is invalid, or if the outputs would not fit into memory.
+        One row per mechanism. A mechanism that cannot be simulated has the status "refused" and the reason.
     """
     if not isinstance(mechanisms, Variants):
         mechanisms = _listed(mechanisms)
@@ -122,7 +110,7 @@ def _joints(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _listed(mechanisms: Any) -> list[Mechanism]:
-    """Return the mechanisms as a list, or raise an error."""
+    """Mechanisms as a list; raises an error for anything else."""
     if isinstance(mechanisms, Mechanism | str) or not isinstance(mechanisms, Iterable):
         raise MechanismError(f"{mechanisms!r} is no list of mechanisms; give a list of them")
     out = list(mechanisms)
@@ -142,7 +130,7 @@ def _listed(mechanisms: Any) -> list[Mechanism]:
 
 
 def _named(points: Any) -> tuple[str, ...]:
-    """Return the names of points, or raise an error if one is repeated."""
+    """Names of points without duplicates; raises an error for anything else."""
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise ValueError(f"points = {points!r}; give a list of names, like ['B0']")
     names = tuple(points)
