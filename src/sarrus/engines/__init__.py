@@ -29,9 +29,7 @@ GROUP = "sarrus.engines"
 
 @cache
 def known_engines() -> dict[str, Engine]:
-    """Return all engines by name: built-in adapters, and those of installed packages (entry point
-    `sarrus.engines`).
-    """
+    """Return all engines by name, including those of installed packages (entry point `sarrus.engines`)."""
     found = dict(ENGINES)
     for entry in entry_points(group=GROUP):
         package = entry.dist.name if entry.dist else "a package"

@@ -117,9 +117,7 @@ class _Job:
         )
 
     def _order(self) -> tuple[list[int], list[int]]:
-        """Return the indices of the tree's rates in the plant's, and of the coordinates that correspond one to
-        one.
-        """
+        """Return the plant's indices of coordinates and rates, in the tree's order; a ball has three of each."""
         q: list[int] = [0] * self.tree.nv
         v: list[int] = [0] * self.tree.nv
         for joint, s in self.joints:

@@ -224,9 +224,7 @@ def _rows(data: Floats, wanted: Floats, h: float) -> Floats:
 
 
 def _spins(e: Floats, rate: Floats) -> Floats:
-    """Return angular velocities in world axes from quaternions (w, x, y, z) and their rates: twice rate times
-    conjugate.
-    """
+    """Return angular velocities in world axes, twice rate times conjugate of quaternions (w, x, y, z)."""
     s, u = rate[:, :1], rate[:, 1:]
     return 2.0 * (u * e[:, :1] - s * e[:, 1:] - np.cross(u, e[:, 1:]))
 

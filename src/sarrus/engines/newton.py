@@ -111,9 +111,7 @@ class _Job:
 
 
 def _frame(row: Row) -> Floats:
-    """Return a frame whose coordinate axes are those of a joint, as columns: Newton handles no other axes
-    correctly.
-    """
+    """Return a frame whose axes (columns) are those of a joint: Newton handles only coordinate axes correctly."""
     axes: list[Floats] = []
     for _, axis in row:
         if all(abs(float(axis @ other)) < 0.5 for other in axes):

@@ -25,9 +25,7 @@ Vector = list[Any]
 
 @dataclass(frozen=True)
 class Algebra:
-    """The operations of a symbolic program: functions of expressions, and the Jacobian of a list by others, as
-    rows.
-    """
+    """The operations of a symbolic program: functions of expressions, and Jacobians of lists, as rows."""
 
     sin: Callable[[Any], Any]
     cos: Callable[[Any], Any]

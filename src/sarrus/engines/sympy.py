@@ -104,9 +104,7 @@ def _jacobian(values: list, by: list) -> list:
 
 
 def _system(found: Formulas, b: Any) -> list:
-    """Return the matrix of accelerations and multipliers, row by row, and its right-hand side; b: Baumgarte's
-    rate.
-    """
+    """Return the matrix of accelerations and multipliers, by rows, and its right-hand side (b: Baumgarte rate)."""
     n, m = len(found.f), len(found.phi)
     rows = [[*found.M[i], *(-found.J[k][i] for k in range(m))] for i in range(n)]
     rows += [[*row, *([0.0] * m)] for row in found.J]

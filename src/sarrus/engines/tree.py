@@ -229,9 +229,7 @@ class Tree:
             last[i] = above
 
     def rates(self, velocities: Floats, spins: Floats) -> Floats:
-        """Return the initial rates from velocities of the centres of mass and angular velocities, both (bodies,
-        3).
-        """
+        """Return the initial rates from velocities of the bodies' centres and angular velocities, (bodies, 3)."""
         out = np.zeros(self.nv)
         spin, speed = np.zeros((len(self.links) + 1, 3)), np.zeros((len(self.links) + 1, 3))
         # The last row, index -1, is the ground's.
@@ -256,9 +254,7 @@ class Tree:
         return out
 
     def link_motion(self, velocities: Floats, spins: Floats) -> tuple[Floats, Floats]:
-        """Return velocities of the links' centres of mass and angular velocities from those of the bodies, all (n,
-        3).
-        """
+        """Return velocities of the links' centres and angular velocities from those of the bodies, all (n, 3)."""
         speed, spin = np.zeros((2, len(self.links), 3))
         for i, owner in enumerate(self.owner):
             if owner != GROUND:

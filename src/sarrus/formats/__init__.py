@@ -149,16 +149,12 @@ def is_foreign(path: str | Path) -> bool:
 
 
 def write_mjcf(mechanism: Mechanism, path: str | Path) -> Report:
-    """Write a mechanism as MJCF: a tree of bodies, loops as equalities; the report lists what MJCF cannot
-    represent.
-    """
+    """Write a mechanism as MJCF, loops as equalities; the report lists what MJCF cannot represent."""
     return _load("writers").save_mjcf(mechanism, Path(path))
 
 
 def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
-    """Write a mechanism as URDF with a closure file (.yaml) next to it; the report lists what they cannot
-    represent.
-    """
+    """Write a mechanism as URDF with a closure file (.yaml); the report lists what they cannot represent."""
     return _load("writers").save_urdf(mechanism, Path(path))
 
 

@@ -33,8 +33,7 @@ from .parts import (
 
 @dataclass(frozen=True, eq=False)
 class Same:
-    """A joint equivalent to a chain: its kind, its frames in the first and second link, and whether they are
-    swapped.
+    """A joint equivalent to a chain: its kind, its frames in both links, and whether the links are swapped.
 
     `length` is the length of a distance constraint [m] or the angle between the axes of a universal joint [rad];
     `motion` is the motion of a driven distance.

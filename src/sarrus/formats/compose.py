@@ -370,8 +370,7 @@ class _Composer(Builder):
         self.replace_chain(steps, links, same, words)
 
     def keep_light(self, steps: list[Connection], links: list[str], alone: bool) -> bool:
-        """Keep massless links if necessary, with a mass too small to affect the motion; return whether they are
-        kept.
+        """Keep massless links if necessary, with a negligible mass; return whether they are kept.
 
         Links are kept if forces act in their joints, or if no single joint is equivalent to the chain (`alone`).
         Each joint of the chain must move the last link independently, else it has no inertia.

@@ -362,9 +362,7 @@ class _Reader:
         self.parts.connections.append(joint)
 
     def add_free_armature(self, body: str, armature: float) -> None:
-        """Add inertia to all six rates of a free body: a mass without gravity at its frame, and a sphere's
-        inertia.
-        """
+        """Add inertia to all six rates of a free body: a weightless mass at its frame, and a sphere's inertia."""
         name = f"armature of {body}"
         link = Link(name, self.parts.pose(body), armature, inertia=armature * np.eye(3))
         link.lift = -armature * self.model.gravity

@@ -122,8 +122,7 @@ def _step_names(row: Row) -> tuple[str, ...]:
 
 
 def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> BodyTree:
-    """Build a tree from the ground, starting with joints that cannot close a loop; free bodies attach to the
-    ground.
+    """Build a tree from the ground, starting with joints that cannot close a loop; free bodies attach directly.
 
     If possible, loops are closed by joints on which no force acts.
     """
@@ -156,9 +155,7 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> BodyTree:
 
 
 def _lifted(mechanism: Mechanism) -> Mechanism:
-    """Embed a planar mechanism in space at z = 0: pins become hinges about z, bodies plates; the motion is the
-    same.
-    """
+    """Embed a planar mechanism in space at z = 0: pins become hinges about z, bodies plates; same motion."""
     new = Mechanism(mechanism.name, gravity=in_space(mechanism.gravity))
     for body in mechanism.bodies:
         # A thin rod would have no inertia about its axis, which other programs reject.
@@ -185,9 +182,7 @@ def _lifted(mechanism: Mechanism) -> Mechanism:
 
 
 def _with_inertias(mechanism: Mechanism, report: Report) -> Mechanism:
-    """Return the mechanism with inertias that other programs accept; changes of thin rods and point masses are
-    reported.
-    """
+    """Return the mechanism with inertias that other programs accept; changed inertias are reported."""
     new = mechanism.copy()
     new.bodies = [
         replace(b, inertia=raise_inertia(b.inertia, b.mass, mechanism.size, LEAST_INERTIA))
@@ -427,9 +422,7 @@ def save_osim(mechanism: Mechanism, path: Path) -> Report:
 
 
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
-    """Write a URDF file and, next to it, its closures (.yaml); an existing .yaml is replaced only if it has
-    closures.
-    """
+    """Write a URDF file and its closures (.yaml); an existing .yaml is replaced only if it contains closures."""
     _check_closures(path.with_suffix(".yaml"))
     start = mechanism
     mechanism, tree, report = _begin(mechanism, path, "URDF")

@@ -25,9 +25,7 @@ def load(path: str | Path) -> XmlDocument:
 
 
 def numbers(node: Node, name: str, default: str | None, count: int, source: str) -> Floats:
-    """Return the numbers of an attribute; raise FormatError with its line if they are invalid, too many or too
-    large.
-    """
+    """Return the numbers of an attribute; raise FormatError if they are invalid, too many or too large."""
     text = node.attributes.get(name, default)
     where = f"{source}, line {node.line}: <{node.name}> {name}"
     if text is None:
