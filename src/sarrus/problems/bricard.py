@@ -104,9 +104,9 @@ def make_branch() -> RightBranch:
 
         y^2 + z^2 = 1,    x^2 = 1 + 2 z
 
-    a smooth closed curve, here with x = sqrt(3) sin(h): z = (3 sin(h)^2 - 1) / 2, y = -sqrt(3/2) cos(h) sqrt(1 +
-    z). The linkage has no other branch, so a point off the curve belongs to a mechanism whose hinges have opened.
-    The columns contain no velocity, so the energy cannot be computed.
+    a smooth closed curve, here with x = sqrt(3) sin(h): z = (3 sin(h)^2 - 1) / 2,
+    y = -sqrt(3/2) cos(h) sqrt(1 + z). The linkage has no other branch, so a point off the curve belongs to a
+    mechanism whose hinges have opened. The columns contain no velocity, so the energy cannot be computed.
     """
     return RightBranch(
         name="path of the Bricard motion",

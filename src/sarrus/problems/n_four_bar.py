@@ -124,8 +124,8 @@ def make_branch(windows: int, speed: float) -> RightBranch | None:
 
         E = I/2 (theta'^2 - w^2) - W (1 - cos(theta)),   I = (N+1)/3 + N,  W = g ((N+1)/2 + N)
 
-    for links of 1 m and 1 kg. With x, y, vx, vy this applies at every row. With x and vx alone, cos(theta) =
-    +-sqrt(1 - x^2) and theta' = vx / cos(theta). The sign is that of vx, because the cranks never reverse
+    for links of 1 m and 1 kg. With x, y, vx, vy this applies at every row. With x and vx alone,
+    cos(theta) = +-sqrt(1 - x^2) and theta' = vx / cos(theta). The sign is that of vx, because the cranks never reverse
     (theta'^2 >= w^2). Near the flat configuration this is a quotient of two small numbers, so rows with
     |cos(theta)| < 1/2 are not used; elsewhere an error of x is amplified at most four times.
 
@@ -136,7 +136,8 @@ def make_branch(windows: int, speed: float) -> RightBranch | None:
         return None
     weight = GRAVITY * ((windows + 1) / 2 + windows)
     inertia = (windows + 1) / 3 + windows
-    # From 30 degrees above to 30 degrees below flat, slowest at the upper end; twice that time is not a passage.
+    # Rows within 30 degrees of flat are not used. The cranks are slowest at the upper end of this range; a gap
+    # longer than twice the passage time at that speed is not a passage.
     slowest = np.sqrt(speed * speed + 2.0 * weight / inertia * (1.0 - TELLING))
     return RightBranch(
         name="parallelogram branch",
@@ -180,6 +181,6 @@ def _relatives(columns: Columns, windows: int, speed: float) -> list[dict[str, f
     # An implausible start speed is not tried.
     first = columns["vx"][:1] if "vx" in columns else np.empty(0)
     if first.size and 1e-3 <= abs(first[0]) <= 1e3:
-        # Six digits give the user's input rather than a rounded result.
+        # Round to six digits to recover the number that the user entered.
         speeds.add(float(f"{first[0]:.6g}"))
     return [{"windows": n, "speed": v} for v in sorted(speeds) for n in (windows, *TRIED_WINDOWS)]

@@ -31,7 +31,7 @@ DIGITS = 50
 
 
 class Rotation(NamedTuple):
-    """The rotation of the cranks: the AGM sequence and the half period."""
+    """The rotation of the cranks: the AGM sequence, its limit and the half period."""
 
     levels: tuple[tuple[float, float], ...]  # (a, b) of each AGM step [1/s]
     mean: float  # common limit of a and b [1/s]
