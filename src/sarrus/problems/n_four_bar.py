@@ -125,8 +125,8 @@ def make_branch(windows: int, speed: float) -> RightBranch | None:
         E = I/2 (theta'^2 - w^2) - W (1 - cos(theta)),   I = (N+1)/3 + N,  W = g ((N+1)/2 + N)
 
     for links of 1 m and 1 kg. With x, y, vx, vy this applies at every row. With x and vx alone,
-    cos(theta) = +-sqrt(1 - x^2) and theta' = vx / cos(theta). The sign is that of vx, because the cranks never reverse
-    (theta'^2 >= w^2). Near the flat configuration this is a quotient of two small numbers, so rows with
+    cos(theta) = +-sqrt(1 - x^2) and theta' = vx / cos(theta). The sign is that of vx, because the cranks never
+    reverse (theta'^2 >= w^2). Near the flat configuration this is a quotient of two small numbers, so rows with
     |cos(theta)| < 1/2 are not used; elsewhere an error of x is amplified at most four times.
 
     A motion on another branch conserves its own energy, but not this one, because B0 then no longer moves all
