@@ -102,8 +102,7 @@ def find_meaning(
     asked: str | None = None,
     degrees: bool = False,
 ) -> Meaning:
-    """Identify the fields of rows; lines: fields of the lines before the first row; asked: the user's
-    specification.
+    """Identify the fields of rows; lines: fields of the lines before the first row; asked: the user's words.
 
     degrees: angles without a unit are in degrees. Raises HeadError.
     """
@@ -151,8 +150,7 @@ def _find_heads(lines: list[list[str]], width: int) -> tuple[list[Head], list[st
 def _by_heads(
     heads: list[Head], units: list[str], problem: Problem, degrees: bool
 ) -> Meaning | None:
-    """Identify columns by headers; None if some are unknown and the rest are in the source's order, which then
-    applies."""
+    """Identify columns by headers; None if some are unknown and the source's order, which fits the rest, applies."""
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
     chosen = {name: _choose(name, heads, problem) for name in sorted(known)}
     names: list[str | None] = [None] * len(heads)

@@ -248,7 +248,7 @@ class _Table:
         self._take_arrays(values)
 
     def read_arrays(self) -> None:
-        """Read all rows of an .npz file with one array per column, or of the single table of an .npz or .npy file."""
+        """Read all rows of an .npz with one array per column, or of the single table of an .npz or .npy file."""
         names, values = _load_arrays(self._path)
         if not values or not len(values[0]):
             _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")

@@ -1,4 +1,4 @@
-"""`sarrus bench`, `judge`, `submit` and `board`: methods, result files and runs judged and compared."""
+"""`sarrus bench`, `judge`, `submit` and `board`: judge and compare methods, result files and runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .table_output import Papers, TableFormat, load_papers, print_data
 if TYPE_CHECKING:
     from ..report.papers import Paper
 
-# timed repeats that can be requested: of the shortest problem they take minutes
+# Largest number of timed repeats; for the shortest problem they take minutes.
 MOST_REPEATS = 1_000_000
 
 
@@ -70,7 +70,7 @@ def bench(
 ) -> None:
     """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
     papers = load_papers(shape, paper)
-    # loads the compiled kernels: not for `sarrus --help`
+    # Loads the compiled kernels, which `sarrus --help` does not need.
     from ..methods import METHODS, get_method
 
     methods = [get_method(name).id for name in method or METHODS]
@@ -95,7 +95,7 @@ def bench(
 def _show_benchmark(
     records: list[dict[str, Any]], out: Path, command: str, shape: str, papers: list[Paper]
 ) -> None:
-    """Write and print who wins."""
+    """Write and print the winners."""
     best = runs.benchmark_records.winners(records)
     report = report_package.benchmark_page.save_benchmark(out, records, best, command)
     if shape != "table" or papers:
