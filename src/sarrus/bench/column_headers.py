@@ -150,7 +150,7 @@ def _find_heads(lines: list[list[str]], width: int) -> tuple[list[Head], list[st
 def _by_heads(
     heads: list[Head], units: list[str], problem: Problem, degrees: bool
 ) -> Meaning | None:
-    """Identify columns by headers; None if some are unknown and the source's order, which fits the rest, applies."""
+    """Identify columns by headers; None if some are unknown and the source's order fits the others."""
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
     chosen = {name: _choose(name, heads, problem) for name in sorted(known)}
     names: list[str | None] = [None] * len(heads)

@@ -6,10 +6,9 @@ hypothesis that explains the columns to their last digits is the cause. Otherwis
 another branch; corrupted rows; a phase that drifts or is shifted while the motion stays on its branch; and
 finally what the columns merely resemble.
 
-Branch: as long as the constraints are satisfied, any motion on the right branch, however inaccurate in time,
-has the
-energy that follows from its observed point, so the energy column and the recomputed energy agree. If they disagree
-persistently and the point is off its path as well, the motion is on another branch.
+Branch: as long as the constraints are satisfied, any motion on the right branch, however inaccurate in time, has
+the energy that follows from its observed point, so the energy column and the recomputed energy agree. If they
+disagree persistently and the point is off its path as well, the motion is on another branch.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ NOTEWORTHY = 1e-3
 # An explanation must leave less than this fraction of the error, and be a good fit in itself.
 BETTER, FITS = 0.1, 0.02
 # Relative to the motion: error of a good simulation with the right parameters. A second explanation that leaves
-# less
-# than this multiple of the best one's error explains the columns equally well.
+# less than this multiple of the best one's error explains the columns equally well.
 EXACT, RIVAL = 1e-6, 3.0
 # Relative to the error: an explanation that leaves less than this explains everything but the simulation's
 # accuracy.
@@ -393,8 +391,7 @@ def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
 
 
 def _first_stretch(off: Flags, telling: Flags) -> tuple[int | None, int, int | None] | None:
-    """Return the first lasting interval of deviating rows: the row before it, its first row, and the row of
-    return.
+    """Return the row before the first lasting interval of deviating rows, its first row, and the row of return.
 
     Rows without information are skipped; a return counts only if it lasts to the end.
     """

@@ -1,8 +1,8 @@
 """The benchmark of engines: runs each engine's settings on every problem in a separate process, judged and timed.
 
 A setting competes in every class whose limits it satisfies. The fastest setting may succeed by luck: it is
-dependable
-only if it still satisfies the limits when its step changes by 2 and 5 %. Both settings are found and reported.
+dependable only if it still satisfies the limits when its step changes by 2 and 5 %. Both settings are found and
+reported.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ class _Bench:
         return {**told, "method": cell.method, **cell.about()}
 
     def _find_dependable(self, kind: str, found: list[tuple[EngineCell, Record]]) -> None:
-        """Vary the steps of the fastest settings of a class until one is dependable; time these with all repeats."""
+        """Vary the steps of the fastest settings of a class until one is dependable; time them fully."""
         able = [(c, r) for c, r in found if kind in classes(r)]
         able.sort(key=lambda pair: ranked_seconds(pair[1]))
         for n, (cell, record) in enumerate(able[:MOST_CANDIDATES]):

@@ -66,10 +66,9 @@ class Judgement:
     """Measurements on the columns, and whether every limit is satisfied.
 
     position_error [m] and velocity_error [m/s]: largest error over the columns that the problem's source requires;
-    recomputed_drift [J]: drift of the energy computed from the observed point alone; violations: largest
-    violation at
-    each level, as given; None without the columns. branch: a sentence if the motion left its branch, at the time
-    left_at [s]; findings: sentences on other errors and remarks. untold: limits that cannot be checked with
+    recomputed_drift [J]: drift of the energy computed from the observed point alone; violations: largest violation
+    at each level, as given; None without the columns. branch: a sentence if the motion left its branch, at the
+    time left_at [s]; findings: sentences on other errors and remarks. untold: limits that cannot be checked with
     these columns.
     """
 
@@ -126,13 +125,10 @@ def judge_columns(
 ) -> Judgement:
     """Measure columns, by name, against the problem; they must cover 0 to its duration.
 
-    All given columns are judged, including further coordinates of the observed point; limits on missing
-    columns are
-    reported as not checked. rounding: possible rounding error of the written numbers, by column. fit: if the
-    columns
-    do not match the problem, search for parameter values that explain them (gravity, initial speed, lengths,
-    masses) by
-    simulations, which may take some seconds.
+    All given columns are judged, including further coordinates of the observed point; limits on missing columns
+    are reported as not checked. rounding: possible rounding error of the written numbers, by column. fit: if the
+    columns do not match the problem, search for parameter values that explain them (gravity, initial speed,
+    lengths, masses) by simulations, which may take some seconds.
     """
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))} - {"t"}
     if "t" not in columns or not known & set(columns):

@@ -1,14 +1,11 @@
 """Reads result files of any program: tolerant of the format, strict about the content.
 
-A row contains t and the quantities that the problem's source requires. Columns are identified by the
-source's order,
-by their headers, or by the user (`column_headers.py`). The reader accepts blanks, tabs, commas or semicolons
-between
-numbers, decimal points or commas, Fortran exponents, header and comment lines, any common text encoding, gzipped
-text, OpenSim's .sto and .mot, Parquet, and NumPy's .npz and .npy. The content must be right: one row per
-step of the
-source from 0 to the duration, all values finite. Columns may be missing; the judge reports what cannot be checked
-without them.
+A row contains t and the quantities that the problem's source requires. Columns are identified by the source's
+order, by their headers, or by the user (`column_headers.py`). The reader accepts blanks, tabs, commas or
+semicolons between numbers, decimal points or commas, Fortran exponents, header and comment lines, any common text
+encoding, gzipped text, OpenSim's .sto and .mot, Parquet, and NumPy's .npz and .npy. The content must be right: one
+row per step of the source from 0 to the duration, all values finite. Columns may be missing; the judge reports
+what cannot be checked without them.
 """
 
 from __future__ import annotations
@@ -291,8 +288,8 @@ class _Table:
                 continue
             largest = float(np.abs(columns[name]).max(initial=0.0))
             # Numbers are written with a fixed number of decimals or with a fixed number of digits; both are
-            # considered.
-            # A largest value of exactly 1 does not raise the power: the values below it have a finer last digit.
+            # considered. A largest value of exactly 1 does not raise the power: the values below it have a finer
+            # last digit.
             power = np.ceil(np.log10(largest) - 1e-6) if largest else -np.inf
             by_digits = 10.0 ** (power - digits[0])
             found[name] = 0.5 * float(max(by_digits, 10.0 ** -float(min(digits[1], 300))))

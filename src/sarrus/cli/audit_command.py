@@ -1,4 +1,4 @@
-"""`sarrus audit`: whether the invariants of finished runs hold."""
+"""`sarrus audit`: checks the invariants of finished runs."""
 
 from __future__ import annotations
 

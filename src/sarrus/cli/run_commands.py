@@ -220,13 +220,12 @@ def _check_memory(mechanism: Mechanism, settings: dict[str, Any], points: int) -
     """Reject a run whose outputs and columns do not fit into memory, before it starts."""
     duration, every = settings["duration"], settings.get("output_step")
     if not every or not 0 < every <= duration < MOST_OUTPUTS * every:
-        # A thousand, or an error that is reported later.
+        # The default of a thousand outputs, or an error that is reported later.
         return
     dimension = mechanism.dimension
     named = points or len(mechanism.joints) + len(mechanism.markers)
     # Coordinates of a body after sharing, as stored in the result; positions, velocities and accelerations of
-    # points, and
-    # the quantities reported with them, as columns and as arrays of the file and of its pictures.
+    # points, and the quantities reported with them, as columns and as arrays of the file and of its pictures.
     kept = 4 * len(mechanism.bodies) * (2 if dimension == 2 else 8) + 12
     check_memory(int(duration / every), kept + 3 * (3 * dimension * named + 10), duration)
 

@@ -66,8 +66,8 @@ def classes(record: Record, *, source: bool = False) -> list[str]:
     """Return the engine classes of a record: one per interpretation of a library's precision, else "".
 
     The sources do not say whether the root mean square or the maximum is meant; all other limits must be
-    satisfied.
-    source: only the limits of the problem's source count, not those of this project; none if it states none.
+    satisfied. source: only the limits of the problem's source count, not those of this project; none if it states
+    none.
     """
     judged = record["judgement"]
     checks = [c for c in judged["checks"] if not (source and c.get("ours", False))]

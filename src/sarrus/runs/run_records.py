@@ -222,18 +222,18 @@ class ProblemRun(RunRecord):
 
 
 def read_run(path: Path) -> dict[str, Any]:
-    """Read run.json of a problem or of a model; raises OSError or RecordError."""
+    """Read run.json of a problem or of a model; raises OSError or InvalidRecordError."""
     data = read_json(path)
     return validate(data, ModelRun if isinstance(data, dict) and "model" in data else ProblemRun)
 
 
 def read_record(path: Path, kind: type[RecordBase]) -> dict[str, Any]:
-    """Read the record of a file; raises OSError or RecordError."""
+    """Read the record of a file; raises OSError or InvalidRecordError."""
     return validate(read_json(path), kind)
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; raises OSError or RecordError."""
+    """Return the content of a JSON file; raises OSError or InvalidRecordError."""
     try:
         return json.loads(read_file(path, MOST_BYTES))
     except RecursionError:
@@ -243,7 +243,7 @@ def read_json(path: Path) -> Any:
 
 
 def validate(data: Any, kind: type[RecordPart]) -> dict[str, Any]:
-    """Validate data as a record of a kind and fill in defaults; raises RecordError."""
+    """Validate data as a record of a kind and fill in defaults; raises InvalidRecordError."""
     try:
         return kind.model_validate(data).model_dump(by_alias=True)
     except ValidationError as error:

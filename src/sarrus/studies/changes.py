@@ -213,9 +213,8 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
 def set_along(data: dict[str, Any], path: str, distance: float) -> dict[str, Any]:
     """Return data with a location moved along its rod to a distance from the rod's first end: `points.P.at.along`.
 
-    For a joint it is the location on one of its bodies, counted from 0, `joints.C.at.1.along`: the locations
-    on the
-    other bodies stay, and `assemble` closes the joint.
+    For a joint it is the location on one of its bodies, counted from 0, `joints.C.at.1.along`: the locations on
+    the other bodies stay, and `assemble` closes the joint.
     """
     start, unit, length = rod_of_place(data, path)
     # Ends are often typed with fewer digits than lengths.

@@ -9,8 +9,7 @@
 
 A part is written to a temporary file, flushed to disk and renamed. Its name contains the hash of its bytes, so a
 truncated or changed part is detected, set aside and run again. The folder is untrusted: nothing is written,
-deleted
-or read through a link in it.
+deleted or read through a link in it.
 """
 
 from __future__ import annotations

@@ -25,8 +25,7 @@ SAME = 1e-6
 # Initial values of new elements; every number has a slider.
 MASS, STIFFNESS, DAMPING, TURNING, FREQUENCY = 1.0, 100.0, 1.0, 1.0, 0.5
 # Relative to the mechanism's size: travel of a driven slider to either side; relative to a cylinder's length:
-# stroke to
-# either side, and length of its barrel and its piston rod.
+# stroke to either side, and length of its barrel and its piston rod.
 TRAVEL, STROKE, PIECE = 0.2, 0.1, 0.6
 # Joints along a line, without and with a fixed orientation of the body on it.
 ON_LINE, PRISMATIC = "point-on-line", "prismatic"
@@ -382,7 +381,7 @@ def _without_joint(drawing: _Drawing, name: str) -> None:
 def _without_drives(
     drawing: _Drawing, name: str, blocks: tuple[str, ...] = ("drives", "couplings")
 ) -> None:
-    """Remove everything that acts in a joint."""
+    """Remove the entries of these blocks that act in a joint."""
     for block in blocks:
         for key in [
             k for k, e in drawing.block(block).items() if name in (e["joint"], e.get("other"))
