@@ -92,8 +92,7 @@ LAYOUTS = (
 
 @dataclass(frozen=True)
 class ResultFile:
-    """Content of a result file: columns by name, each of shape (rows,), how they were identified, and their
-    rounding.
+    """Content of a result file: columns by name, each of shape (rows,), their identification and rounding.
 
     rounding: largest rounding error of the written numbers, by column.
     """
@@ -111,8 +110,7 @@ def load_columns(path: str | Path, problem: Problem) -> dict[str, Floats]:
 def read_result_file(
     path: str | Path, problem: Problem, asked: str | None = None, sparse: bool = False
 ) -> ResultFile:
-    """Read a file; asked: the user's column names, otherwise the headers or the source's order identify the
-    columns.
+    """Read a file; asked: the user's column names, otherwise headers or the source's order define the columns.
 
     sparse: accept rows at any increasing times. Raises ResultFileError and nothing else.
     """

@@ -68,7 +68,7 @@ def bench(
     shape: TableFormat = "table",
     paper: Papers = None,
 ) -> None:
-    """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
+    """Run methods, or other engines, on problems over a ladder of settings; print and write the winners."""
     papers = load_papers(shape, paper)
     # Loads the compiled kernels, which `sarrus --help` does not need.
     from ..methods import METHODS, get_method
@@ -131,7 +131,7 @@ def judge(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
-    """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 cannot be told for want of columns."""
+    """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 undecided because columns are missing."""
     if duration is not None and not (math.isfinite(duration) and duration > 0):
         raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
     item = find_problem(problem, options, duration)
@@ -213,7 +213,7 @@ def board(
     shape: TableFormat = "table",
     paper: Papers = None,
 ) -> None:
-    """Merge runs of many people into one table; every one is judged again."""
+    """Merge runs of many people into one table; every run is judged again."""
     papers = load_papers(shape, paper)
     for place in places:
         if not place.exists() and not place.is_symlink():

@@ -49,7 +49,7 @@ def inspect(
     options: Values,
     as_json: Json = False,
 ) -> None:
-    """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
+    """Report mobility and redundancy of a mechanism at its start, with the deciding numbers."""
     screen = Screen(stderr=True)
     report = None
     if is_imported(problem):
@@ -83,7 +83,7 @@ def design(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Tell what a designer needs: torque, power, transmission angles, limits, shaking force, over a cycle."""
+    """Report design quantities: torque, power, transmission angles, limits, shaking force, over a cycle."""
     if csv is not None:
         check_free(csv, force)
     mechanism = load_model(file, Screen(stderr=True))
@@ -127,7 +127,7 @@ def branches(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find all branches through the configuration of a mechanism, to the order that decides."""
+    """Find all branches through the configuration of a mechanism, to the deciding order."""
     screen = Screen(stderr=True)
     mechanism = _mechanism_of(problem, options, screen)
     with screen.progress(f"{problem}: branches"):

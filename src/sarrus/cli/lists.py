@@ -51,7 +51,7 @@ def _problem(problem: problems.Problem) -> dict[str, Any]:
 
 
 def list_methods(as_json: Json = False) -> None:
-    """List the methods: what steers them, what they can simulate, and their options."""
+    """List the methods: what controls their steps, what they can simulate, and their options."""
     # The compiler loads slowly, so only this command imports it.
     from ..methods import CHOICES, get_method
     from ..methods.method import DRIVES, LOADS, USER_FORCES
@@ -92,7 +92,7 @@ def list_methods(as_json: Json = False) -> None:
 def show_cache(
     clear: Annotated[bool, typer.Option("--clear", help="Delete all of it.")] = False,
 ) -> None:
-    """Show where compiled code is kept, how much and since when; or delete it."""
+    """Show where compiled code is cached, how much and since when; or delete it."""
     screen = Screen(soft_wrap=True, highlight=False)
     if clear:
         screen.print(f"{cache.clear() / 1e6:.1f} MB deleted; the next run compiles again")

@@ -85,7 +85,7 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write the mechanism of a problem or a model file for ourselves or another program."""
+    """Write the mechanism of a problem or a model file, in our format or another program's."""
     ending = "" if file is None else file.suffix.lower()
     if kind is not None:
         ending = "." + pick(
@@ -157,7 +157,7 @@ def import_file(
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Read a model of another program, close its loops, and write our model file; tell what became of it."""
+    """Read a model of another program, close its loops, and write our model file; report what changed."""
     target = Path(file).with_suffix(".yaml").name if out is None else str(out)
     goal = Path(target)
     _check_free(goal, goal.suffix.lower(), force)
@@ -211,5 +211,5 @@ def _write(
 def schema(
     study: Annotated[bool, typer.Option("--study", help="Of study files instead.")] = False,
 ) -> None:
-    """Print the JSON Schema of model files; editors complete and check with it."""
+    """Print the JSON Schema of model files, for completion and checks in editors."""
     print(json.dumps(make_study_schema() if study else make_schema(), indent=2, ensure_ascii=False))

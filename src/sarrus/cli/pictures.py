@@ -110,7 +110,7 @@ def view(
     port: Annotated[int, typer.Option(help="Port on this machine; 0 takes a free one.")] = PORT,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Change a mechanism by sliders, by hand and by drawing, and see it solved meanwhile."""
+    """Change a mechanism with sliders, by dragging and by drawing, while it is solved continuously."""
     screen = Screen(stderr=True, soft_wrap=True)
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
     problem = (target, options) if not new and target in problems.names() else None

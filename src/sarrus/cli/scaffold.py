@@ -28,7 +28,7 @@ new = typer.Typer(help="Write a start for something of your own.", no_args_is_he
 def new_method(
     file: Annotated[Path, typer.Argument(help="File to write, such as my_alpha.py.")],
 ) -> None:
-    """Write a method to start from: generalized-alpha in 40 lines."""
+    """Write a template for a method: generalized-alpha in 40 lines."""
     if file.suffix != ".py":
         raise ValueError(f"{file}: give a name that ends in .py")
     if os.path.lexists(file):
@@ -42,7 +42,7 @@ def new_method(
 def check_method(
     method: Annotated[str, typer.Argument(help="FILE.py, FILE.py:FUNCTION, or a method's name.")],
 ) -> None:
-    """Measure a method: order, energy, crossings, redundant equations, drives; exit status 1 if one is bad."""
+    """Measure a method: order, energy, crossings, redundant constraints, drives; exit status 1 if one is bad."""
     # Loads the compiled kernels, which `sarrus --help` does not need.
     from ..methods import get_method
 
@@ -105,7 +105,7 @@ def problem(
         typer.Option(help="File with the exact motion of the point; else a converged run."),
     ] = None,
 ) -> None:
-    """Pack a mechanism as a problem that others can install, with its reference."""
+    """Pack a mechanism with its reference as a problem that others can install."""
     own = _make(
         file,
         duration=duration,
