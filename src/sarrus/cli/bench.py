@@ -131,7 +131,7 @@ def judge(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
-    """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 undecided because columns are missing."""
+    """Judge a result file: exit status 0 pass, 1 fail, 2 unreadable, 3 undecided because columns are missing."""
     if duration is not None and not (math.isfinite(duration) and duration > 0):
         raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
     item = find_problem(problem, options, duration)
