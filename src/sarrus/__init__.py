@@ -1,4 +1,4 @@
-"""Sarrus: closed-loop mechanisms, simulated exactly and fast, with the truth about their rank."""
+"""Sarrus: exact and fast simulation of closed-loop mechanisms, with their mobility and redundant constraints."""
 
 from . import formats, problems
 from .analysis import Design, design, kinematics

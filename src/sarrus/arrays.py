@@ -1,4 +1,4 @@
-"""Names for arrays of numbers, declared once, and how single numbers are summed: what every room may use."""
+"""Types of arrays of numbers, and the summation of single numbers, for all packages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 def plain_sum(values: Iterable[T], start: T = 0) -> T:  # type: ignore[assignment]
-    """The sum, one addition after the other, each rounded: the same bits in every version of Python.
+    """The sum by successive additions, each rounded: the same bits in every version of Python.
 
     From Python 3.12 on the built-in `sum` compensates the rounding of floats, but not of traced numbers: results
-    would depend on the version, and a model would differ from its replay. Nothing in this package calls it.
+    would depend on the version, and a model would differ from its replay. This package never calls `sum`.
     """
     return reduce(add, values, start)

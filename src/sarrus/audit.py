@@ -1,6 +1,6 @@
-"""Invariants of a result: what must hold of its forces, motion, energy and crossings, and how accurately it does.
+"""Invariants of a result: checks of its forces, motion, energy and crossings, with the accuracy reached.
 
-Every check compares two quantities that are computed in different ways, from what users can read: reactions about
+Every check compares two quantities that are computed in different ways, from public results: reactions about
 the points of their joints, accelerations, powers of drives, energies, constraints, crossings.
 """
 
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     from .verdict.applied_wrenches import BodyMotion
     from .verdict.reactions import Reaction
 
-# errors of a run are allowed so many tolerances: they grow along it
+# errors grow along a run: this many tolerances are allowed
 TOLERANCES = 1e3
-# speeds below this share of a mechanism's own (a length in the run, or its weight's over a length) are rest
+# smaller speeds count as rest, relative to a typical speed (a length per run, or gained by typical forces over a
+# length)
 AT_REST = 1e-6
 
 
 @dataclass(frozen=True)
 class AuditCheck(Sentences):
-    """One invariant: its name, whether it holds, largest relative deviation, what is allowed, in a sentence."""
+    """One invariant: its name, whether it holds, its largest relative deviation, the limit, and a sentence."""
 
     name: str
     holds: bool
@@ -45,7 +46,7 @@ class AuditCheck(Sentences):
 
 @dataclass(frozen=True)
 class Audit(Sentences):
-    """The invariants of a result; holds: all of them do."""
+    """The invariants of a result, one check each; `holds` is True if all of them hold."""
 
     name: str
     checks: tuple[AuditCheck, ...]
@@ -61,7 +62,7 @@ class Audit(Sentences):
         return "\n".join([f"{self.name}: {head}", *(f"  {check}" for check in self.checks)])
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The checks as plain data, for JSON."""
         checks = [{**vars(check)} for check in self.checks]
         return {"name": self.name, "holds": self.holds, "checks": checks}
 
@@ -78,7 +79,8 @@ def audit(result: Result) -> Audit:
     Returns
     -------
     Audit
-        One check per invariant, with its largest deviation; ``holds`` if all of them hold. Prints as sentences.
+        One check per invariant, with its largest deviation; `holds` is True if all of them hold. Prints as
+        sentences.
 
     Raises
     ------
@@ -101,20 +103,20 @@ def audit(result: Result) -> Audit:
 
 
 class _Auditor:
-    """The quantities that are compared."""
+    """The quantities to compare."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
         self._e = e = result.joint_equations
         self._tolerance = TOLERANCES * result._run_tolerance
-        # velocities have the errors of a run
+        # velocities carry the error of the run
         self._allowed = max(UNBALANCED, self._tolerance)
         states = result.coordinates, result.rates, result.accelerations
         self._motion: BodyMotion = verdict.joint_wrenches.read_motion(
             e, result.model.body_rows, result.times, *states
         )
         applied = result._loads.wrenches(self._motion, result.record.angles)
-        # what joints and drives have to exert on each body, about its centre
+        # forces that joints and drives must exert on each body, about its centre
         self._needed = verdict.joint_wrenches.inertia_forces(e, self._motion) - applied
         self._arms = np.array([1.0] * 3 + [e.length] * 3)
         weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
@@ -127,7 +129,7 @@ class _Auditor:
         self._given, self._work, self._known = self._exerted()
 
     def _exerted(self) -> tuple[Floats, dict[str, Floats], Flags]:
-        """What joints and drives exert on each body, (n, nb, 6); the power of each joint; outputs that count."""
+        """Forces of joints and drives on each body, (n, nb, 6); the power of each joint; the outputs to check."""
         result, e = self._result, self._e
         given = np.zeros_like(self._needed)
         known = np.ones(len(result.times), dtype=bool)
@@ -151,10 +153,10 @@ class _Auditor:
         return given, {name: work[name] for name in ends}, known
 
     def _place(self, joint: str, bodies: tuple[str, ...]) -> Floats:
-        """The point that the reaction of a joint is stated about, from the origin of the joint equations."""
+        """The reference point of a joint's reaction, relative to the origin of the joint equations."""
         result = self._result
         ground = result.mechanism.GROUND
-        # a weld without a place is stated about the centre of its second body
+        # the reaction of a weld without a point refers to the centre of its second body
         fallback = bodies[1] if bodies[1] != ground else bodies[0]
         name = joint if joint in result.model.points else fallback
         place = np.zeros((len(result.times), 3))
@@ -162,7 +164,7 @@ class _Auditor:
         return place - self._e.origin
 
     def newton_euler(self) -> AuditCheck:
-        """Forces and moments on every body against its accelerations."""
+        """Forces and moments on every body compared with its accelerations."""
         e = self._e
         coupled = np.unique(e.row_bodies[e.row_other >= 0])
         checked = [b for b in range(len(e.bodies)) if b not in coupled]
@@ -196,7 +198,7 @@ class _Auditor:
         return _check("Power of reactions", worst / scale, self._allowed, what, where)
 
     def energy_rate(self) -> AuditCheck:
-        """The power of the drives against the rate of the energy less that of applied forces."""
+        """The power of the drives compared with the rate of the energy minus the power of applied forces."""
         result = self._result
         parts = np.einsum("tbi,tbi->tb", self._needed, self._twists)
         given = np.zeros(len(result.times))
@@ -231,7 +233,7 @@ class _Auditor:
         return _check("Constraints", max(place, rate), allowed, what, f"{place:.1e} and {rate:.1e}")
 
     def crossings(self) -> AuditCheck:
-        """Crossings lie on the constraints and have a lower rank; outputs of a lower rank are at crossings."""
+        """Crossings satisfy the constraints and have a lower rank; outputs of lower rank are at crossings."""
         result = self._result
         joints = Constraints(result.model.form, joints=True)
         gaps = [np.abs(joints.phi(c.coordinates)).max(initial=0.0) for c in result.crossings]
@@ -249,10 +251,10 @@ class _Auditor:
         return _check("Crossings", worst, allowed, what, where, bad)
 
     def _is_explained(self, time: float, moments: Floats) -> bool:
-        """Whether an output close to a singular configuration is close to a moment that was found."""
+        """Whether an output close to a singular configuration is close to a reported crossing or near miss."""
         result = self._result
         speed = float(np.abs(result.rates).max(initial=0.0))
-        # values of W change by one while points move by the length; slow passages take longer
+        # singular values of W change by about one while points move by the length; slow crossings take longer
         reach = max(100 * NEAR_VALUE / max(speed, 1e-300), 1e-2 * float(result.times[-1]))
         return bool(len(moments) and np.abs(moments - time).min() <= reach)
 
@@ -260,7 +262,7 @@ class _Auditor:
 def _check(
     name: str, deviation: float, allowed: float, what: str, where: str, bad: bool = False
 ) -> AuditCheck:
-    # written so that nan does not hold
+    # written so that NaN does not pass
     holds = bool(deviation <= allowed) and not bad
     word = "holds to" if holds else "does not hold:"
     return AuditCheck(name, holds, deviation, allowed, f"{word} {deviation:.1e} {what} ({where})")
@@ -278,7 +280,7 @@ def _in_space(reaction: Reaction) -> Floats:
 
 
 def _is_undetermined(reaction: Reaction) -> Flags:
-    """Outputs at which a component of a reaction is not determined; shared ones balance all the same."""
+    """Outputs at which a reaction component is undetermined; statically indeterminate ones still balance."""
     lost = reaction.force_undetermined.any(axis=1)
     moment = reaction.moment_undetermined
     return np.asarray(lost | (moment if moment.ndim == 1 else moment.any(axis=1)))

@@ -1,17 +1,17 @@
-"""Compiled code kept between runs: in folders that this program made, checked before use, ignored on any doubt.
+"""Cache of compiled code on disk, in folders created by this program, verified before use, ignored on any doubt.
 
-    <place>/                   0700, the user's
+    <place>/                   0700, owned by the user
       CACHEDIR.TAG             the marker: this program made the folder
-      <version>/               0700: everything that compiled it, in its name
+      <version>/               0700: its name includes everything the compilation depends on
         CACHEDIR.TAG
-        <entry>                header, checksum and bytes; written whole
+        <entry>                header, checksum and bytes; written completely or not at all
 
-What is loaded from here is run, so it has to be what this user wrote: folders and entries belong to the user,
-nobody else may write them, and their bytes have the checksum that was written. Everything else is compiled again.
+Code loaded from here is executed, so it must be what this user wrote: folders and entries belong to the user,
+nobody else may write them, and their bytes match the stored checksum. Everything else is compiled again.
 
-Only files that begin with our header, in a folder with our marker, are ever removed or replaced: each is checked
-right before, and none is reached through a link. A folder that holds something and has no marker is somebody
-else's and is not used. If nothing can be kept, everything works without.
+Only files that begin with our header, in a folder with our marker, are ever removed or replaced. Each is checked
+immediately before, and none is reached through a link. A folder that has entries but no marker belongs to
+somebody else and is not used. If nothing can be cached, everything works without the cache.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ from .names import shown
 try:
     import fcntl
 except ImportError:
-    # not on every system
+    # not available on every system
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("sarrus")
 
 MAGIC = b"sarrus compiled 1\n"
 CHECKSUM = hashlib.sha256().digest_size
-# a folder that this program made holds this file, with exactly these bytes; backups look for the first line
+# folders created by this program contain this file with exactly these bytes; backup tools look for the first line
 MARKER = "CACHEDIR.TAG"
 MARK = b"""Signature: 8a477f597d28d172789f06886806bc55
 # Compiled code of the Python package sarrus. `sarrus cache --clear` removes it; so may you.
 """
 _HALF_A_MARKER = re.compile(rf"{re.escape(MARKER)}\.[0-9a-f]+{re.escape(UNFINISHED)}")
-# versions that nobody used for so long are deleted [s]
+# versions unused for this long are deleted [s]
 KEPT_SECONDS = 60 * 86400.0
 
 
 class UntrustedError(UnsafeFileError):
-    """A folder or entry that this program did not make, or that somebody else may have written."""
+    """A folder or entry that this program did not create, or that somebody else may have written."""
 
 
 def places() -> list[Path]:
-    """Where compiled code may be kept, best first: the user's cache, or next to temporary files."""
+    """Candidate folders for compiled code, best first: the user's cache, or next to temporary files."""
     named = os.environ.get("SARRUS_CACHE_DIR")
     base = Path(named or os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     user = os.geteuid() if HANDLES else os.environ.get("USERNAME", "user")
     found = []
-    # users without a home, as in containers, and machines without a place for temporary files
+    # users without a home, as in containers, and machines without a folder for temporary files
     with suppress(RuntimeError):
         found.append(base.expanduser() / "sarrus-code")
     with suppress(OSError):
@@ -71,9 +71,9 @@ def places() -> list[Path]:
 
 
 class Store:
-    """Entries of one version; without a folder it keeps nothing.
+    """Cache entries of one version; without a folder it stores nothing.
 
-    version: a word that names all they depend on; what: what they are, in a word for messages.
+    version: a word that identifies everything they depend on; what: what they are, in a word for messages.
     """
 
     def __init__(self, version: str, what: str = "kernels") -> None:
@@ -95,7 +95,7 @@ class Store:
             self._tell(f"compiled {what} are kept in {shown(self.folder.path)}: {why}")
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of an entry; None if there is none, or none that can be trusted."""
+        """The bytes of an entry; None if it does not exist or cannot be trusted."""
         if self.folder is None:
             return None
         try:
@@ -116,7 +116,7 @@ class Store:
         return content[head:]
 
     def write(self, name: str, content: bytes) -> None:
-        """Keep an entry; where that cannot be done, say so once and go on."""
+        """Store an entry; if that fails, warn once and continue."""
         if self.folder is None:
             return
         try:
@@ -129,11 +129,11 @@ class Store:
             )
 
     def has(self, name: str) -> bool:
-        """Whether there is an entry of this name."""
+        """Whether an entry of this name exists."""
         return self.folder is not None and self.folder.status(name) is not None
 
     def drop(self, name: str, why: str) -> None:
-        """Remove an entry that cannot be used, if it is one of ours, and say so."""
+        """Remove an unusable entry if this program created it, and report it."""
         self._tell(f"compiled {self.what} '{shown(name)}' were not used ({why}): compiled again")
         if self.folder is not None:
             with suppress(OSError):
@@ -141,13 +141,13 @@ class Store:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
-        """Hold a lock that the system frees when a process ends; without locks, go on."""
+        """Hold a lock that the system releases when a process ends; without lock support, continue unlocked."""
         number = -1
         if fcntl is not None and self.folder is not None:
             with suppress(OSError):
                 number = self.folder.open(f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
                 if not os.fstat(number).st_size:
-                    # like everything that may be removed, it begins with the header
+                    # like everything that may be removed, the lock file begins with the header
                     os.write(number, MAGIC)
                 fcntl.flock(number, fcntl.LOCK_EX)
         try:
@@ -161,17 +161,17 @@ class Store:
         with Directory(place.parent) as above, self._own(above, place.name) as root:
             new = root.status(self.version) is None
             folder = self._own(root, self.version)
-            # what is kept on a disk that cannot be written is read all the same
+            # entries on a read-only disk can still be read
             with suppress(OSError):
                 if HANDLES:
-                    # when it was last used
+                    # time of last use
                     os.utime(folder.handle)
                 if new:
                     _remove_old(root)
             return folder
 
     def _own(self, above: Directory, name: str) -> Directory:
-        """A folder that this program made and this user alone may write; raises UntrustedError if it is not."""
+        """A folder that this program created and only this user may write; raises UntrustedError otherwise."""
         folder = above.child(name, make=True, mode=0o700)
         try:
             _claim(folder)
@@ -185,7 +185,7 @@ class Store:
         return folder
 
     def _sum(self, name: str, content: bytes) -> bytes:
-        """Checksum of an entry at its place: what was moved here from elsewhere is not it."""
+        """Checksum of an entry including its location, so that a file moved from elsewhere does not match."""
         text = hashlib.sha256(f"{self.version}/{name}\0".encode())
         text.update(content)
         return text.digest()
@@ -198,7 +198,7 @@ class Store:
 
 @dataclass(frozen=True)
 class CachedVersion:
-    """A version on the disk: its size [bytes], number of entries, and when it was used last [s since 1970]."""
+    """A version on disk: its size [bytes], number of entries, and time of last use [s since 1970]."""
 
     path: Path
     size: int
@@ -207,7 +207,7 @@ class CachedVersion:
 
 
 def list_kept() -> list[CachedVersion]:
-    """All versions on the disk, the latest first; folders that this program did not make are left out."""
+    """All versions on disk, the latest first, only in folders that this program created."""
     found = []
     for root in _roots():
         for name in root.names():
@@ -220,7 +220,7 @@ def list_kept() -> list[CachedVersion]:
 
 
 def clear() -> int:
-    """Remove everything that this program keeps; returns how many bytes that were. What is not ours stays."""
+    """Remove everything that this program has cached, and nothing else; returns the number of bytes."""
     removed = 0
     for root in _roots():
         removed += _remove_all(root)
@@ -234,7 +234,7 @@ def clear() -> int:
 
 def _roots() -> Iterator[Directory]:
     for place in places():
-        # not there, or not ours to look into
+        # missing, or not accessible
         with (
             suppress(OSError),
             Directory(place.parent) as above,
@@ -244,7 +244,7 @@ def _roots() -> Iterator[Directory]:
 
 
 def _open_marked(above: Directory, name: str) -> Directory:
-    """A folder that this program made; raises UntrustedError for any other."""
+    """A folder that this program created; raises UntrustedError for any other."""
     folder = above.child(name)
     try:
         _check_owner(_status(folder), 0)
@@ -257,7 +257,7 @@ def _open_marked(above: Directory, name: str) -> Directory:
 
 
 def _remove_old(root: Directory) -> None:
-    """Remove versions that were not used for long."""
+    """Remove versions that have not been used for long."""
     for name in root.names():
         status = root.status(name)
         if status is not None and status.st_mtime < time.time() - KEPT_SECONDS:
@@ -265,7 +265,7 @@ def _remove_old(root: Directory) -> None:
 
 
 def _remove_version(root: Directory, name: str) -> int:
-    """Remove the entries of a version, and its folder if nothing else is in it; returns how many bytes."""
+    """Remove the entries of a version, and its folder if it is then empty; returns the number of bytes."""
     removed = 0
     with suppress(OSError):
         with _open_marked(root, name) as folder:
@@ -278,7 +278,7 @@ def _remove_version(root: Directory, name: str) -> int:
 
 
 def _remove_all(folder: Directory) -> int:
-    """Remove the entries of a folder and of the versions in it; returns how many bytes."""
+    """Remove the entries of a folder and of the versions in it; returns the number of bytes."""
     return _remove_entries(folder) + plain_sum(
         _remove_version(folder, name) for name in folder.names()
     )
@@ -289,7 +289,7 @@ def _remove_entries(folder: Directory) -> int:
 
 
 def _remove_entry(folder: Directory, name: str) -> int:
-    """Remove a file if it is an entry of ours; returns its size [bytes]."""
+    """Remove a file if it is a cache entry; returns its size [bytes]."""
     entry = _find_entry(folder, name)
     if entry is None:
         return 0
@@ -298,7 +298,7 @@ def _remove_entry(folder: Directory, name: str) -> int:
 
 
 def _find_entry(folder: Directory, name: str) -> os.stat_result | None:
-    """What the system says of an entry of ours; None for other files, links and folders."""
+    """The system's status of a cache entry; None for other files, links and folders."""
     try:
         number = folder.open(name, os.O_RDONLY)
     except OSError:
@@ -313,22 +313,22 @@ def _find_entry(folder: Directory, name: str) -> os.stat_result | None:
 
 
 def _check_replaceable(folder: Directory, name: str) -> None:
-    """Refuse to write an entry over a file that is not one of ours."""
+    """Raise an error instead of overwriting a file that is not a cache entry."""
     there = folder.status(name)
     if there is None or _find_entry(folder, name) is not None:
         return
-    # without a byte: what a power failure leaves of a new file
+    # empty: what a power failure leaves of a new file
     if not (stat.S_ISREG(there.st_mode) and there.st_size == 0):
         raise UntrustedError(f"'{shown(name)}' there was not written by sarrus and stays")
 
 
 def _claim(folder: Directory) -> None:
-    """Mark an empty folder as ours; refuse one of another user, and one that holds something and has no marker."""
+    """Mark an empty folder as ours; reject one of another user, and one with entries but no marker."""
     _check_owner(_status(folder), 0)
     if _is_marked(folder):
         return
     others = [name for name in folder.names() if not _HALF_A_MARKER.fullmatch(name)]
-    # marked meanwhile by another process of ours, which begins with the marker
+    # another process of ours may have marked it meanwhile; each begins with the marker
     if others and not _is_marked(folder):
         raise UntrustedError(f"it holds '{shown(others[0])}' and was not made by sarrus")
     if not others:
@@ -345,7 +345,7 @@ def _is_marked(folder: Directory) -> bool:
 
 
 def _close_to_others(folder: Directory) -> bool:
-    """Take all rights of others away; whether they could write."""
+    """Remove all permissions of others; returns whether they could write."""
     if not HANDLES:
         return False
     rights = stat.S_IMODE(_status(folder).st_mode)

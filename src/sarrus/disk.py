@@ -1,8 +1,8 @@
-"""Folders held by a handle: nothing in them is read, written or deleted through a link.
+"""Folders opened by handle: nothing in them is read, written or deleted through a link.
 
-Names are opened relative to the handle, and links are refused: nobody who writes beside us can lead us elsewhere
-between a check and a use. Files are written beside their place and renamed: whole or not there. Where a
-system has no such handles, paths stand for them.
+Names are opened relative to the handle, and links are rejected, so another process with write access cannot
+redirect an operation between check and use. Files are written under a temporary name and renamed, so that they are
+complete or absent. On systems without such handles, paths are used instead.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .arrays import plain_sum
 from .names import shown
 
 Content = bytes | memoryview
-# what a half-written file is called
+# name prefix of incomplete files
 UNFINISHED = ".unfinished"
 
 HANDLES = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
-# no links, and no waiting for the other end of a pipe
+# do not follow links, do not wait for the other end of a pipe
 _OPEN = plain_sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
 )
@@ -32,20 +32,20 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC",
 
 
 class UnsafeFileError(OSError):
-    """A link, a pipe, or somebody else's file where a plain one of ours should be; the message says which."""
+    """A link, a pipe or another user's file where a regular file of ours is expected; the message says which."""
 
 
 class FullDiskError(OSError):
-    """There is no room for a file, or it may not be so large; the message says which."""
+    """The disk is full, or the file exceeds a size limit; the message says which."""
 
 
-# no room, no more room for this user, larger than a file may be
+# disk full, quota exceeded, file size limit exceeded
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 
 
 @contextmanager
 def explain_full_disk(path: Path) -> Iterator[None]:
-    """Give the system's errors of full disks a sentence that names what was to be written."""
+    """Replace the system's disk-full errors by a sentence that names the file to be written."""
     try:
         yield
     except OSError as error:
@@ -60,7 +60,7 @@ def explain_full_disk(path: Path) -> Iterator[None]:
 
 
 class Directory:
-    """A folder of the disk; what is done in it stays in it."""
+    """A folder; operations on it cannot leave it."""
 
     def __init__(self, path: str | Path, handle: int = -1) -> None:
         self.handle = handle
@@ -75,17 +75,17 @@ class Directory:
         self.close()
 
     def __del__(self) -> None:
-        # whoever forgets one would lose a handle of the system
+        # a folder that is never closed would leak a system handle
         self.close()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the handle."""
         if self.handle >= 0:
             os.close(self.handle)
             self.handle = -1
 
     def child(self, name: str, *, make: bool = False, mode: int = 0o777) -> Directory:
-        """A folder in this one, made if wanted; never one behind a link."""
+        """A folder in this one, created if requested; never one reached through a link."""
         if make:
             with suppress(FileExistsError):
                 os.mkdir(*self._at(name), mode=mode, **self._by())
@@ -100,19 +100,19 @@ class Directory:
         return Directory(self.path / name, os.open(*self._at(name), flags, **self._by()))
 
     def names(self, ending: str = "") -> list[str]:
-        """What it holds, in order."""
+        """Names of its entries, sorted."""
         found = os.listdir(self.handle if HANDLES else self.path)
         return sorted(name for name in found if name.endswith(ending))
 
     def status(self, name: str) -> os.stat_result | None:
-        """What the system says of an entry, of a link itself; None if there is none."""
+        """The system's status of an entry, of a link itself; None if it does not exist."""
         try:
             return os.stat(*self._at(name), follow_symlinks=False, **self._by())
         except FileNotFoundError:
             return None
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
-        """The number of a plain file that is now open; links, pipes and devices are refused."""
+        """File descriptor of an opened regular file; links, pipes and devices are rejected."""
         try:
             number = os.open(*self._at(name), flags | _OPEN, mode, **self._by())
         except OSError as error:
@@ -127,7 +127,7 @@ class Directory:
         return number
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """The bytes of a plain file; refused if there are more than `most`, whatever the system says of it."""
+        """The bytes of a regular file; rejected if longer than `most`, whatever size the system reports."""
         with os.fdopen(self.open(name, os.O_RDONLY), "rb") as file:
             content = file.read() if most is None else file.read(most + 1)
         if most is not None and len(content) > most:
@@ -137,9 +137,9 @@ class Directory:
         return content
 
     def write(self, name: str, content: Content, *, mode: int = 0o666, sync: bool = False) -> None:
-        """Write a file whole or not at all; sync: also after a power failure.
+        """Write a file completely or not at all; sync: make it survive a power failure.
 
-        A link is replaced. Rights of a file that is replaced are kept.
+        A link is replaced. The permissions of a replaced file are kept.
         """
         with explain_full_disk(self.path / name):
             self._write(name, content, mode, sync)
@@ -165,26 +165,26 @@ class Directory:
             os.fsync(self.handle)
 
     def check_target(self, name: str) -> None:
-        """Refuse to replace a folder, pipe or device, or a link to one."""
+        """Raise an error instead of replacing a folder, pipe or device, or a link to one."""
         with suppress(FileNotFoundError):
             found = os.stat(*self._at(name), **self._by())
             if not stat.S_ISREG(found.st_mode):
                 self._refuse(name, found, "a plain file")
 
     def move(self, name: str, to: Directory, new: str) -> None:
-        """Rename an entry, a link itself; what had the new name is replaced."""
+        """Rename an entry, a link itself; an existing entry of the new name is replaced."""
         by: dict[str, Any] = {}
         if HANDLES:
             by = {"src_dir_fd": self.handle, "dst_dir_fd": to.handle}
         os.replace(*self._at(name), *to._at(new), **by)
 
     def remove(self, name: str) -> None:
-        """Delete a file, or a link itself; nothing if there is none."""
+        """Delete a file, or a link itself; does nothing if it does not exist."""
         with suppress(FileNotFoundError):
             os.unlink(*self._at(name), **self._by())
 
     def remove_empty(self, name: str) -> None:
-        """Delete a folder in this one; raises OSError if it holds anything, or is a link."""
+        """Delete a folder in this one; raises OSError if it is not empty, or is a link."""
         os.rmdir(*self._at(name), **self._by())
 
     def _at(self, name: str) -> tuple[Any]:
@@ -206,7 +206,7 @@ class Directory:
 
 
 def read_file(path: str | Path, most: int) -> bytes:
-    """The bytes of a plain file that a user named, at most so many; links to one are followed, pipes refused."""
+    """The bytes of a regular file named by a user, up to a limit; follows links to one, rejects pipes."""
     content = read_start(path, most + 1)
     if len(content) > most:
         raise UnsafeFileError(f"{shown(path)} is larger than {most / 1e6:g} MB; more is not read")
@@ -214,7 +214,7 @@ def read_file(path: str | Path, most: int) -> bytes:
 
 
 def read_start(path: str | Path, count: int) -> bytes:
-    """The first bytes of a plain file that a user named; links to one are followed, pipes and devices rejected."""
+    """The first bytes of a regular file named by a user; follows links to one, rejects pipes and devices."""
     number = os.open(path, os.O_RDONLY | _OPEN & ~getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(number, "rb") as file:
         if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -223,7 +223,7 @@ def read_start(path: str | Path, count: int) -> bytes:
 
 
 def write_file(path: str | Path, content: str | Content) -> Path:
-    """Write a file whole or not at all; a link that has its name is replaced, not followed."""
+    """Write a file completely or not at all; a link of the same name is replaced, not followed."""
     path = Path(path)
     with Directory(path.parent) as folder:
         folder.write(path.name, content.encode() if isinstance(content, str) else content)
@@ -232,11 +232,11 @@ def write_file(path: str | Path, content: str | Content) -> Path:
 
 @contextmanager
 def new_file(path: str | Path) -> Iterator[Path]:
-    """An empty file beside a path, for others to write; it takes the path's place once all went well."""
+    """An empty file next to a path, for others to write; it replaces the path on success."""
     path = Path(path)
     with explain_full_disk(path), Directory(path.parent) as folder:
         folder.check_target(path.name)
-        # some tell the format by the end of a name
+        # some writers infer the format from the file extension
         beside = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"
         os.close(folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         try:
@@ -249,7 +249,7 @@ def new_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; after an error those that are new and empty are removed."""
+    """Create a folder and its parents; after an error, new and empty ones are removed."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,7 +1,7 @@
 """Columns of a result for other programs: their names and units, data frames, CSV, Parquet, HDF5, xarray.
 
-Names carry their units ("B0.x [m]"). Libraries are loaded when they are used; what is missing is named with
-the extra that brings it.
+Names include their units ("B0.x [m]"). Libraries are loaded on use; the error for a missing one names the extra
+that installs it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Columns = dict[str, Floats]
 
 TIME = "t [s]"
-# rows of a text file that are made at once
+# rows of a text file written at a time
 ROWS_AT_ONCE = 100_000
 
 
@@ -46,20 +46,20 @@ LEVELS = {
 
 
 class Readable(Protocol):
-    """What columns are read of: a Result."""
+    """The interface from which columns are read: a Result."""
 
     @property
     def energy_balance(self) -> Floats:
         """Drift of the energy [J]."""
 
     def position(self, name: str, /) -> Floats:
-        """Of a point over time, shape (n, dimension)."""
+        """Position of a point over time, shape (n, dimension)."""
 
     def velocity(self, name: str, /) -> Floats:
-        """Its velocity."""
+        """Velocity of a point over time."""
 
     def acceleration(self, name: str, /) -> Floats:
-        """Its acceleration."""
+        """Acceleration of a point over time."""
 
     def violation(self, level: str, /) -> Floats:
         """Norm of the constraints at a level."""
@@ -68,7 +68,7 @@ class Readable(Protocol):
 def point_columns(
     motion: Readable, names: Iterable[str], levels: Iterable[str] = LEVELS
 ) -> Columns:
-    """What points do: "B0.x [m]", "B0.vx [m/s]", ..."""
+    """Motion of points: "B0.x [m]", "B0.vx [m/s]", ..."""
     levels = tuple(levels)
     columns = {}
     for name in names:
@@ -80,7 +80,7 @@ def point_columns(
 
 
 def quality_columns(motion: Readable) -> Columns:
-    """How good a motion is: drift of the energy and violations of the constraints."""
+    """Accuracy of a motion: drift of the energy and violations of the constraints."""
     columns = {"energy drift [J]": motion.energy_balance}
     for level, (_, unit) in LEVELS.items():
         columns[f"violation of {level} [{unit}]"] = motion.violation(level)
@@ -88,8 +88,10 @@ def quality_columns(motion: Readable) -> Columns:
 
 
 def labelled_reactions(reactions: Reactions, joint: str) -> dict[str, Reaction]:
-    """The reactions of a joint by their labels: "A0", on its second body; "C on crank" for each body of a pin
-    that joins three or more, since their magnitudes differ.
+    """The reactions of a joint by their labels.
+
+    "A0" is the reaction on its second body; a pin of three or more bodies has one for each body ("C on crank"),
+    since their magnitudes differ.
     """
     if len(reactions.bodies(joint)) < 3:
         return {joint: reactions.of(joint)}
@@ -97,10 +99,9 @@ def labelled_reactions(reactions: Reactions, joint: str) -> dict[str, Reaction]:
 
 
 def reaction_columns(label: str, reaction: Reaction) -> Columns:
-    """What a joint exerts: "A0.Fx [N]", "A0.Mz [N m]" if it constrains rotation, "A0.shared [1]".
+    """Reactions of a joint: "A0.Fx [N]", "A0.Mz [N m]" if it constrains rotation, "A0.shared [1]".
 
-    The last one is 1 where rigid bodies alone do not determine the reaction; unbounded components are not
-    numbers.
+    The last one is 1 where the reaction is statically indeterminate; unbounded components are NaN.
     """
     columns = {}
     holds = [c.kind for c in reaction.components]
@@ -120,7 +121,7 @@ def split_unit(column: str) -> tuple[str, str]:
 
 
 def without_units(columns: Columns) -> Columns:
-    """The same with bare names: "B0.x"."""
+    """The same columns with names without units: "B0.x"."""
     return {split_unit(name)[0]: values for name, values in columns.items()}
 
 
@@ -135,23 +136,23 @@ def save_csv(path: str | Path, columns: Columns) -> Path:
     path = Path(path)
     with new_file(path) as half, open(half, "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerow(map(_plain_cell, columns))
-        # in pieces: all of them side by side would take the memory of the result again
+        # in blocks: all columns stacked would take the memory of the result again
         rows = len(next(iter(columns.values()), ()))
         for first in range(0, rows, ROWS_AT_ONCE):
             part = [values[first : first + ROWS_AT_ONCE] for values in columns.values()]
-            # 17 digits are read back to the last bit
+            # 17 digits are read back bit for bit
             np.savetxt(file, np.column_stack(part), fmt="%.17g", delimiter=",")
     return path
 
 
 def _plain_cell(name: str) -> str:
-    """A head that no spreadsheet takes for a formula."""
+    """A header that no spreadsheet interprets as a formula."""
     text = shown(name)
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def save_parquet(path: str | Path, columns: Columns, about: dict[str, str]) -> Path:
-    """Write columns as Parquet; about: words about the run, kept in its metadata."""
+    """Write columns as Parquet; about: descriptions of the run, stored in its metadata."""
     arrow = _load("pyarrow", f"{Path(path).name}")
     parquet = _load("pyarrow.parquet", f"{Path(path).name}")
     table = arrow.table(columns).replace_schema_metadata(about)
@@ -167,7 +168,7 @@ def save_hdf5(path: str | Path, columns: Columns, about: dict[str, str]) -> Path
         file.attrs.update(about)
         for name, values in columns.items():
             quantity, unit = split_unit(name)
-            # a slash would open a group
+            # a slash would create a group
             dataset = file.create_dataset(quantity.replace("/", "|"), data=values)
             dataset.attrs["unit"] = unit
             dataset.attrs["name"] = quantity

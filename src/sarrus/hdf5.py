@@ -1,9 +1,9 @@
-"""HDF5 files: made in memory, ended by a digest of their bytes, and read within bounds.
+"""HDF5 files: built in memory, ended by a digest of their bytes, and read within bounds.
 
-HDF5 has links to other files, to other objects and back to groups above; datasets whose bytes are another file's;
-datasets of any size that take no room. Ours have none of these, and a file from a stranger may not
-make the reader do more than its size allows: every object is reached once, by a hard link, not too deep, and all
-that will be read is added up before the first byte of it is.
+HDF5 allows links to other files, to other objects and back to parent groups, datasets whose bytes are in another
+file, and datasets of any size that take no space. Our files have none of these, and an untrusted file must not
+make the reader do more than its size allows: every object is reached once, by a hard link, at limited depth, and
+the total size to be read is added up before any data are read.
 """
 
 from __future__ import annotations
@@ -22,27 +22,30 @@ import numpy as np
 if TYPE_CHECKING:
     import h5py
 
-# says in a file that a digest stands at its end, and what this begins with
+# attribute of files that end with a digest, and the first bytes of the digest
 SEALED, SEAL = "sealed", b"\nsarrus sha256 "
 SEAL_BYTES = len(SEAL) + 64
-# bytes that are hashed at once
+# bytes hashed at a time
 PIECE = 1 << 20
-# bytes that a byte of a file may become: the most that gzip can
+# bytes that one byte of a file may expand to: the maximum of gzip
 MOST_EXPANDED = 1100
-# groups in groups: ours have half as many
+# depth of nested groups: ours have half as many
 MOST_DEPTH = 16
-# what arrays may hold
+# types of numbers in arrays
 NUMBERS = frozenset(map(np.dtype, ("float64", "float32", "int64", "uint8", "bool")))
 
 
 class HDF5Error(ValueError):
-    """A file that is no HDF5, was changed, or holds what ours do not; the message says which, without its path."""
+    """A file that is not HDF5, was changed, or has unexpected objects.
+
+    The message says which, without the path of the file.
+    """
 
 
 def make_hdf5(fill: Callable[[h5py.File], None]) -> memoryview:
     """The bytes of an HDF5 file that `fill` writes into.
 
-    It is made in memory: a disk that is full when HDF5 closes a file ends the process by a signal.
+    It is built in memory: if the disk is full when HDF5 closes a file, a signal kills the process.
     """
     return _make(fill).getbuffer()
 
@@ -74,10 +77,10 @@ def make_sealed(fill: Callable[[h5py.File], None]) -> memoryview:
 def open_sealed(
     path: Path, verify: bool, try_first: Callable[[], None] | None = None
 ) -> Iterator[h5py.File]:
-    """A file to read; verify: compare its bytes with the digest that was written with them, if one was.
+    """A file to read; verify: compare its bytes with the digest stored with them, if there is one.
 
-    try_first: called before a file without a digest is given to the HDF5 library, which damaged bytes can keep
-    busy for ever.
+    try_first: called before a file without a digest is passed to the HDF5 library, which damaged bytes can make
+    loop forever.
     """
     import h5py
 
@@ -88,7 +91,7 @@ def open_sealed(
         if verify and intact is None and try_first is not None:
             try_first()
         try:
-            # what follows the bytes of HDF5 is nothing to it
+            # HDF5 ignores what follows its own bytes
             file = h5py.File(stream, "r")
         except OSError as error:
             raise HDF5Error(
@@ -108,7 +111,7 @@ def _changed() -> HDF5Error:
 
 
 def _is_intact(stream: BinaryIO) -> bool | None:
-    """Whether the bytes of a file have the digest at its end; None if there is none."""
+    """Whether the bytes of a file match the digest at its end; None if there is none."""
     size = stream.seek(0, os.SEEK_END) - SEAL_BYTES
     if size < 0:
         return None
@@ -126,7 +129,7 @@ def _is_intact(stream: BinaryIO) -> bool | None:
 
 @dataclass(frozen=True)
 class GroupNode:
-    """A group that was looked at: its node, and what is in it by name."""
+    """A group that was scanned: its node, and its members by name."""
 
     node: h5py.Group
     members: dict[str, GroupNode | Leaf]
@@ -137,7 +140,7 @@ class GroupNode:
         return self.members[name]
 
     def word(self, name: str) -> str:
-        """An attribute that is text."""
+        """A text attribute."""
         value = self.node.attrs.get(name)
         if not isinstance(value, str):
             raise HDF5Error(f"'{self.node.name}' has no '{name}'")
@@ -146,18 +149,18 @@ class GroupNode:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A dataset that was looked at and may be read."""
+    """A dataset that was scanned and may be read."""
 
     node: h5py.Dataset
 
     def text(self) -> str:
-        """What it holds, if it is one text."""
+        """Its contents, if it is a single text."""
         if self.node.shape != () or self.node.dtype.kind != "O":
             raise HDF5Error(f"'{self.node.name}' is not a text")
         return str(self.node.asstr()[()])
 
     def numbers(self) -> Any:
-        """What it holds, if it is plain numbers."""
+        """Its contents, if they are plain numbers."""
         if self.node.dtype not in NUMBERS or self.node.shape is None:
             raise HDF5Error(f"'{self.node.name}' holds no plain numbers, but {self.node.dtype}")
         return self.node[()]
@@ -165,7 +168,7 @@ class Leaf:
 
 @dataclass
 class _Scan:
-    """What was found so far: where objects are, and how many bytes they have and claim."""
+    """State of a scan: addresses of objects, and the bytes they occupy and claim."""
 
     seen: set[int] = field(default_factory=set)
     stored: int = 0
@@ -173,7 +176,7 @@ class _Scan:
 
 
 def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], float]) -> GroupNode:
-    """Look at some members of a file, whole, before anything of them is read; raises HDF5Error.
+    """Scan some members of a file completely before any of their data are read; raises HDF5Error.
 
     size: of the file [bytes]; room: how many bytes may be read.
     """
@@ -181,7 +184,7 @@ def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], fl
     members = {name: _open(file, name, 1, found) for name in names}
     if found.stored > size:
         raise HDF5Error(f"its arrays take {found.stored} bytes, more than it has ({size})")
-    # to ask for free memory takes longer than to read a small file
+    # querying free memory takes longer than reading a small file
     if found.claimed > PIECE and found.claimed > room():
         raise HDF5Error(f"its arrays take {found.claimed / 1e9:.3g} GB, more than memory is free")
     return GroupNode(file, members)
@@ -218,7 +221,7 @@ def _address(node: Any) -> int:
 
 
 def _count(node: h5py.Dataset, where: str, found: _Scan) -> None:
-    """Add up what an array takes; refuse one whose bytes are elsewhere, or fewer than it claims."""
+    """Add the size of an array; reject one whose bytes are elsewhere, or fewer than it claims."""
     if node.external or node.is_virtual:
         raise HDF5Error(f"{where} takes its numbers from another file")
     stored, claimed = node.id.get_storage_size(), node.nbytes

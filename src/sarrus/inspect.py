@@ -1,4 +1,4 @@
-"""The front door of the verdict on a mechanism as it stands."""
+"""`sarrus.inspect`: mobility and redundant constraints of a mechanism at its initial configuration."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ from .verdict import Inspection, inspect_equations
 
 @suggests
 def inspect(mechanism: Mechanism) -> Inspection:
-    """Tell mobility and redundancy of a mechanism at its start position.
+    """Determine mobility and redundant constraints of a mechanism at its initial configuration.
 
-    The answer prints as sentences with the numbers that decided; `as_dict()` gives the record. Raises
-    MechanismError, with every reason, if this is no mechanism that could be simulated.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism. Open joints are closed first.
+
+    Returns
+    -------
+    Inspection
+        Prints as sentences with the decisive numbers; `as_dict()` gives them as data.
+
+    Raises
+    ------
+    MechanismError
+        If the mechanism cannot be simulated, with every reason.
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
@@ -22,14 +34,14 @@ def inspect(mechanism: Mechanism) -> Inspection:
     opening, closed = "", True
     if find_gaps(mechanism):
         mechanism, opening, closed = _closed(mechanism)
-    # SciPy's solvers load slowly: only an inspection pays for them
+    # SciPy's solvers load slowly, so only an inspection loads them
     equations = verdict.joint_equations.make_joint_equations(mechanism)
     given = verdict.mobility.given_velocity(equations, mechanism)
     return inspect_equations(mechanism, equations, given, opening=opening, closed=closed)
 
 
 def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
-    """The mechanism with its joints closed, or with the least gaps; a sentence; and whether it closes."""
+    """The mechanism with its joints closed, or with the smallest gaps; a sentence; and whether it closes."""
     try:
         done = assemble(mechanism)
     except AssemblyError as error:

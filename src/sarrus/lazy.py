@@ -1,8 +1,8 @@
-"""Packages whose modules load when they are used (PEP 562).
+"""Packages whose modules are loaded on use (PEP 562).
 
-A package that says `__getattr__ = load_on_use(__name__, ...)` costs nothing to import: others name it at their top
-and read `package.module.function` where they need it. So imports stand at the top, where readers and the import
-contract find them, and a command still loads only what it uses.
+A package with `__getattr__ = load_on_use(__name__, ...)` costs nothing to import: other modules import it at the
+top and use `package.module.function` where they need it. Imports thus stay at the top, where readers and the
+import contract find them, and a command still loads only what it uses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 def load_on_use(package: str, names: Mapping[str, str] = NOTHING) -> Callable[[str], Any]:
-    """The `__getattr__` of a package: its modules, and names with the module that has each."""
+    """The `__getattr__` of a package: its modules, and names with the module that defines each."""
 
     def find(name: str) -> Any:
         module = f"{package}.{names.get(name, name)}"

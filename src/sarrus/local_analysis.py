@@ -14,7 +14,7 @@ from .names import suggests
 if TYPE_CHECKING:
     from .verdict.branches import Branches
 
-# branches that are listed unless more are requested
+# default of the largest number of branches listed
 MOST = 2048
 
 
@@ -27,18 +27,18 @@ def branches(
 ) -> Branches:
     """Find all branches (motion modes) of a mechanism through its configuration.
 
-    The joint equations are reduced to few degrees of freedom (Lyapunov-Schmidt), and the real branches of
-    the reduced equations are found by Newton polygons to the order that decides. Each one is confirmed at
-    configurations nearby.
+    The joint equations are reduced to a few unknowns (Lyapunov-Schmidt reduction). Newton polygons give the real
+    branches of the reduced equations, up to the order that decides. Each branch is confirmed at nearby
+    configurations.
 
     Parameters
     ----------
     mechanism : Mechanism
-        At the configuration in question, its joints closed.
-    most : int
-        List at most so many branches; `count` is then a lower bound where `complete` is False.
-    hold_drives : bool
-        Analyse the mechanism with its drives held at their initial values, instead of the joints alone.
+        The mechanism at the configuration of interest, with closed joints.
+    most : int, optional
+        Largest number of branches listed; where `complete` is False, `count` is a lower bound.
+    hold_drives : bool, optional
+        Analyse the mechanism with its drives fixed at their initial values, instead of the joints alone.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Events that a run has located, as a user reads them."""
+"""Events that a run has located, as users read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .methods.outcome import LocatedEvents
 
-# times that a note lists
+# most times listed in a note
 LISTED = 3
 
 
@@ -18,8 +18,8 @@ class LocatedEvent:
     """An event of a run.
 
     name: of the event; kind: "rising", "falling", "tangent", "maximum" or "minimum"; time [s]; value: of the
-    quantity [unit]; gap: the value less the wanted one, 0 for extremes; state: a `Result` with one output, this
-    instant, of which everything can be read.
+    quantity [unit]; gap: the value minus the target, 0 for extremes; state: a `Result` with one output at this
+    instant.
     """
 
     name: str
@@ -36,7 +36,7 @@ class LocatedEvent:
 
 
 def list_events(result: Any) -> tuple[LocatedEvent, ...]:
-    """All events of a result in the order of time."""
+    """All events of a result, in order of time."""
     found = result.outcome.events
     if found is None:
         return ()
@@ -57,7 +57,7 @@ def list_events(result: Any) -> tuple[LocatedEvent, ...]:
 
 
 def describe_events(found: LocatedEvents | None) -> Iterator[str]:
-    """One sentence for each event that was requested."""
+    """One sentence per requested event."""
     for n, name in enumerate([] if found is None else found.names):
         assert found is not None
         times = found.record.times[found.which == n].tolist()

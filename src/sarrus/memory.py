@@ -1,4 +1,4 @@
-"""Memory that a run may use: what is free on the machine, in its container and within the limit of the process."""
+"""Memory available to a run: free on the machine, in its container, and within the limit of the process."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from .names import short
 
-# share of the free memory that a run may use; the rest is left to the program and the machine
+# fraction of the free memory that a run may use; the rest is left to the program and the machine
 MEMORY_SHARE = 0.8
 # bytes that are free on any machine on which the program starts
 LITTLE = 8e5
 
 
 def check_memory(outputs: int, numbers: float, duration: float) -> None:
-    """Refuse outputs that do not fit into memory; numbers: that are kept or made of each of them."""
+    """Raise an error for outputs that do not fit into memory; numbers: stored or computed per output."""
     need = 8.0 * outputs * numbers
-    # what is free is read from files, which takes longer than a small run
+    # reading the free memory from files takes longer than a small run
     free = np.inf if need < LITTLE else free_memory()
     if need <= MEMORY_SHARE * free:
         return
@@ -30,7 +30,7 @@ def check_memory(outputs: int, numbers: float, duration: float) -> None:
 
 
 def free_memory() -> float:
-    """Bytes that this process may still take: of the machine, its container, its own limit; else infinite."""
+    """Bytes that this process may still allocate: limits of machine, container and process; else infinite."""
     free = [np.inf]
     for read in (_free_on_machine, _free_in_container, _free_of_limit):
         with suppress(OSError, ValueError, ImportError, StopIteration, IndexError):
@@ -45,9 +45,9 @@ def _free_on_machine() -> float:
 
 def _free_in_container() -> float:
     folder = Path("/sys/fs/cgroup")
-    # "max" is no number: there is no limit then
+    # "max" is not a number: there is no limit
     most = int((folder / "memory.max").read_text())
-    # files that are cached count as used, but go when memory is needed
+    # cached files count as used, but are released when memory is needed
     words = (folder / "memory.stat").read_text().split()
     cached = int(words[words.index("inactive_file") + 1])
     return float(most - int((folder / "memory.current").read_text()) + cached)

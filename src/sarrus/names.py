@@ -1,4 +1,4 @@
-"""Names: the error for one that nothing has, and how names from outside are shown."""
+"""Names: the error for unknown names, and the display of names from untrusted sources."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# longer lists are cut
+# longer lists are truncated
 MOST_SHOWN = 12
-# how alike two words have to be, of 1
+# minimum similarity of two words, from 0 to 1
 ALIKE = 0.5
-# how alike its beginning has to be, where a name is the short form of a longer word
+# minimum similarity of the beginning, where a name abbreviates a longer word
 BEGINS_ALIKE = 0.7
 
 
 def shown(text: object) -> str:
-    """Text from outside in one printable line: control characters, which steer terminals, as their codes."""
+    """Untrusted text in one printable line: control characters, which affect terminals, as their codes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def short(number: float) -> str:
-    """A number as it is, or with its exponent if that would be long; also whole ones beyond all floats."""
+    """A number, with an exponent if it would be long otherwise; also integers beyond the range of floats."""
     try:
         return f"{number:.15g}"
     except OverflowError:
@@ -34,7 +34,7 @@ def short(number: float) -> str:
 
 
 def suggests(function: Callable[P, T]) -> Callable[P, T]:
-    """The function; for a keyword argument that it does not have its TypeError says which one was probably meant.
+    """Decorator: for an unknown keyword argument, the TypeError suggests the one probably meant.
 
     Python itself does so from 3.13 on, without the list.
     """
@@ -57,7 +57,7 @@ def suggests(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def all_suggest(cls: type[T]) -> type[T]:
-    """A class whose public calls all do so (`suggests`)."""
+    """Class decorator: applies `suggests` to all public methods."""
     done: set[str] = set()
     for base in cls.__mro__[:-1]:
         for name, call in list(vars(base).items()):
@@ -69,26 +69,26 @@ def all_suggest(cls: type[T]) -> type[T]:
 
 
 class UnknownNameError(KeyError, ValueError):
-    """Nothing has that name; the message says which names there are. A KeyError and a ValueError."""
+    """An unknown name; the message lists the known names. Both a KeyError and a ValueError."""
 
-    # a KeyError would show the quoted repr of its sentence
+    # a KeyError would show the quoted repr of its message
     __str__ = Exception.__str__
 
 
 def unknown(sentence: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """The error for a name that is not among the known; sentence: what is wrong, without a full stop."""
+    """The error for an unknown name; sentence: what is wrong, without a full stop."""
     return UnknownNameError(f"{sentence}; {describe_known(name, known)}")
 
 
 def pick(known: Mapping[str, T], name: str, what: str) -> T:
-    """What has a name, or the error that says so; what: such as "spring"."""
+    """The value of a name; raises UnknownNameError if there is none; what: such as "spring"."""
     if not isinstance(name, str) or name not in known:
         raise unknown(f"no {what} is called '{name}'", name, known)
     return known[name]
 
 
 def describe_known(name: object, known: Iterable[str]) -> str:
-    """The names there are, and the one that was probably meant: "known: 'B0', 'B1'; did you mean 'B1'?"."""
+    """The known names and the one probably meant: "known: 'B0', 'B1'; did you mean 'B1'?"."""
     names = [str(n) for n in known]
     if not names:
         return "known: none"
@@ -99,7 +99,7 @@ def describe_known(name: object, known: Iterable[str]) -> str:
 
 
 def find_meant(name: object, known: Iterable[str]) -> str:
-    """The known word that is most like a name, or begins most like it; empty if none is."""
+    """The known word that is most similar to a name, or begins most similarly; empty if none is similar."""
     word, names = str(name), list(known)
     alike = difflib.get_close_matches(word, names, n=1, cutoff=ALIKE)
     if alike or len(word) < 3:
@@ -111,7 +111,7 @@ def find_meant(name: object, known: Iterable[str]) -> str:
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warn the caller's caller that a public name has changed; the old one works for one version."""
+    """Warn the caller's caller that a public name has changed; the old name works for one version."""
     warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=3)
 
 

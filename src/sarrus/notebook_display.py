@@ -1,4 +1,4 @@
-"""How answers in sentences show themselves in a notebook."""
+"""HTML display of results in notebooks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]
 
 
 class Sentences:
-    """Something that prints as lines of text: the first one strong, the others below.
+    """Something that prints as lines of text; a notebook shows the first line bold and the others below.
 
-    Of a single line it is what it is about, before the colon, and below what is told of it.
+    A single line is split at its colon: the subject is bold, the statement below.
     """
 
     def _repr_html_(self) -> str:

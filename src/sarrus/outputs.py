@@ -1,9 +1,9 @@
-"""Files whose names this program chooses: they replace only what it wrote at the same place before.
+"""Files whose names this program chooses: they replace only files that it wrote at the same place before.
 
-A folder that gets such files (a run, a benchmark, pictures of a movie) has a list of them, `.sarrus-files`: their
-names, and the SHA-256 of what was written. A file that is not in the list, or that was changed since, belongs to
-the user: it is neither replaced nor removed, and an error names it. The list is written before the files are: a
-program that is killed in between leaves no file that the next one would take for the user's.
+A folder for such files (a run, a benchmark, frames of a movie) has a list of them, `.sarrus-files`: their names,
+and the SHA-256 of their contents. A file that is not in the list, or that was changed since, belongs to the user:
+it is neither replaced nor removed, and an error names it. The list is written before the files, so a program that
+is killed in between leaves no file that the next run would take for the user's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .names import shown
 
 LIST = ".sarrus-files"
 VERSION = 1
-# a list is not larger [bytes]
+# limit of the size of a list [bytes]
 MOST_BYTES = 100_000_000
 PIECE = 1 << 20
 
@@ -30,15 +30,14 @@ Digests = dict[str, list[str]]
 
 
 class ForeignFileError(UnsafeFileError):
-    """A file at the place of one of ours that we did not write; the message names it."""
+    """A file that this program did not write, under the name of an output; the message names it."""
 
 
 @contextmanager
 def new_outputs(folder: str | Path) -> Iterator[Path]:
-    """An empty folder to fill with files; they move into `folder` together, once all went well.
+    """An empty folder to fill with files; they move into `folder` together on success.
 
-    After an error nothing in `folder` has changed. Raises ForeignFileError where a file of the user's would be
-    replaced.
+    After an error `folder` is unchanged. Raises ForeignFileError where a file of the user would be replaced.
     """
     folder = Path(folder)
     with explain_full_disk(folder), made_folder(folder), Directory(folder) as place:
@@ -56,40 +55,40 @@ def new_outputs(folder: str | Path) -> Iterator[Path]:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether a file was moved to its place: not what a killed program left."""
+    """Whether a file was moved to its place, rather than left over from a killed program."""
     return not any(part.startswith(UNFINISHED) for part in path.parts)
 
 
 @contextmanager
 def new_output(path: str | Path) -> Iterator[Path]:
-    """A file to write, under its own name in another folder; it takes its place at `path` once all went well."""
+    """A file to write, under its name in another folder; it moves to `path` on success."""
     path = Path(path)
     with new_outputs(path.parent) as stage:
         yield stage / path.name
 
 
 def write_output(path: str | Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all; raises ForeignFileError where a file of the user's would be replaced."""
+    """Write a file completely or not at all; raises ForeignFileError if a file of the user would be replaced."""
     with new_output(path) as half:
         write_file(half, content)
     return Path(path)
 
 
 def check_outputs(folder: str | Path, names: Iterable[str]) -> None:
-    """Raise ForeignFileError if a folder holds files of the user's at the places of ours: before work begins."""
+    """Raise ForeignFileError, before work begins, if a folder has files of the user in place of ours."""
     with suppress(FileNotFoundError), Directory(folder) as place:
         check_place(place, names)
 
 
 def check_place(place: Directory, names: Iterable[str]) -> None:
-    """The same for a folder that is open."""
+    """The same for an open folder."""
     known = _read_list(place)
     for name in names:
         _check(place, name, known)
 
 
 def admit(place: Directory, digests: dict[str, str]) -> None:
-    """Note files that are about to be written, by the SHA-256 of their bytes; raises ForeignFileError."""
+    """List files that are about to be written, by the SHA-256 of their bytes; raises ForeignFileError."""
     known = _read_list(place)
     for name, digest in digests.items():
         there = _check(place, name, known, digest)
@@ -99,7 +98,7 @@ def admit(place: Directory, digests: dict[str, str]) -> None:
 
 
 def _check(place: Directory, name: str, known: Digests, new: str = "") -> str:
-    """The digest of what is at a place of ours, "" for nothing; raises ForeignFileError if we did not write it."""
+    """The digest of the existing file of this name, "" for none; raises ForeignFileError if it is not ours."""
     status = place.status(name)
     if status is None:
         return ""

@@ -1,6 +1,6 @@
-"""How far something long is, for whoever wants to show it; who listens is said by the caller's context.
+"""Progress of long computations; the caller's context sets the listener.
 
-A listener may raise, which ends what is being made: nobody wants it any more.
+A listener may raise an exception, which cancels the computation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Have listener(done, total) called now and then by what is made within: simulated seconds, pages, ..."""
+    """Call listener(done, total) from time to time during the block: simulated seconds, pages, ..."""
     token = _listener.set(listener)
     try:
         yield
@@ -26,7 +26,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def part(number: int, total: int) -> Iterator[None]:
-    """What is made within is one of several parts, counted from 0: a listener hears of all of them."""
+    """The block computes one of several parts, counted from 0; a listener gets the progress of all of them."""
     outer = _listener.get()
     if outer is None:
         yield
@@ -37,7 +37,7 @@ def part(number: int, total: int) -> Iterator[None]:
 
 
 def tell(done: float, total: float) -> None:
-    """Say that so much of a run is done."""
+    """Report the progress of a run."""
     listener = _listener.get()
     if listener is not None:
         listener(done, total)

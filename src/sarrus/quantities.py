@@ -1,7 +1,7 @@
 """Any quantity of a result by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy".
 
-A name is that of a part (joint, point, body, spring, torsion, drive) and a word, joined by a dot or a blank;
-energies and the quality of a run have no part. Plots and studies read results by it.
+A name consists of a part (joint, point, body, spring, torsion, drive) and a word, joined by a dot or a space;
+energies and the accuracy of a run have no part. Plots and studies use these names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Quantity:
         return f"{self.name} [{self.unit}]"
 
     def in_degrees(self) -> Quantity:
-        """The same with degrees for radians; others as they are."""
+        """The same in degrees if it is in radians; otherwise unchanged."""
         if not self.unit.startswith("rad"):
             return self
         rates = None if self.rates is None else np.degrees(self.rates)
@@ -41,7 +41,7 @@ class Quantity:
 
 
 TIME = "time"
-# words and their units; those of points are made of their levels
+# words and their units; words of points follow from the levels
 UNITS = {
     **{f"{letter}{axis}": unit for letter, unit in LEVELS.values() for axis in "xyz"},
     "speed": "m/s",
@@ -70,7 +70,7 @@ GLOBAL = {
     "energy drift": "J",
     "violation": "m",
 }
-# other words for the same, as columns spell them
+# synonyms, as used in columns
 SAME = {
     "drive torque": "torque",
     "drive force": "force",
@@ -84,10 +84,9 @@ SAME = {
 def split_quantity(
     what: str, owners: set[str], listed: Callable[[], Iterable[str]] | None = None
 ) -> tuple[str, str]:
-    """Part and word of a quantity; the part is empty for what has none. Raises UnknownNameError.
+    """Part and word of a quantity; the part is empty if there is none. Raises UnknownNameError.
 
-    owners: the names of all parts; the longest one that fits is taken. listed: gives all quantities there are,
-    for the message.
+    owners: the names of all parts; the longest match is used. listed: returns all quantities, for the message.
     """
     text = what.strip()
     if text in GLOBAL:
@@ -105,13 +104,13 @@ def split_quantity(
     ]
     if listed is not None:
         known = list(listed())
-    # parts and words may be joined by a blank
+    # parts and words may be joined by a space
     blank = [name.replace(".", " ") for name in known] if "." not in text else known
     raise unknown(f"'{what}' is not a quantity", text, blank)
 
 
 def unit_of_quantity(what: str) -> str:
-    """Unit of a quantity by its last words; empty if they are not known."""
+    """Unit of a quantity by its last words; empty if they are unknown."""
     text = what.strip()
     ends = [
         word
@@ -123,7 +122,7 @@ def unit_of_quantity(what: str) -> str:
 
 
 def read_quantity(result: Any, what: str) -> Quantity:
-    """A quantity of a result by its name. Raises UnknownNameError with the nearest names."""
+    """A quantity of a result by its name. Raises UnknownNameError with similar names."""
     owner, word = split_quantity(what, set(list_owners(result)), lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return Quantity(word, GLOBAL[word], _global(result, word))
@@ -172,7 +171,7 @@ def _global(result: Any, word: str) -> Floats:
 
 
 def _reader(result: Any, owner: str, word: str) -> Reader | None:
-    """How a quantity is read; None if this part has none."""
+    """The function that reads a quantity; None if this part does not have it."""
     word = SAME.get(word, word)
     for find in (_of_reading, _of_drive, _of_body, _of_reaction, _of_point):
         read = find(result, owner, word)
@@ -182,7 +181,7 @@ def _reader(result: Any, owner: str, word: str) -> Reader | None:
 
 
 def _of_reading(result: Any, owner: str, word: str) -> Reader | None:
-    """What joints, drives, springs and torsions read."""
+    """Readings of joints, drives, springs and torsional springs."""
     read = result.find_reading(owner, word)
     return None if read is None else lambda: (read(), None)
 
@@ -206,7 +205,7 @@ def _of_body(result: Any, owner: str, word: str) -> Reader | None:
     if word == "angle" and planar:
         return lambda: (result.orientation(owner), result.angular_velocity(owner))
     if word == "angle":
-        # in space that of the hinge that holds it on the ground
+        # in space, the angle of the hinge that joins it to the ground
         hinges = [j for j in result.mechanism.joints if _is_hinge_of(j, owner)]
         return (lambda: (result.angle(hinges[0].name), None)) if len(hinges) == 1 else None
     if word in ("angular velocity", "angular acceleration"):
@@ -216,7 +215,7 @@ def _of_body(result: Any, owner: str, word: str) -> Reader | None:
 
 
 def _is_hinge_of(joint: Any, body: str) -> bool:
-    """Whether a joint of two bodies lets a body turn about an axis of the ground."""
+    """Whether a joint of two bodies lets a body rotate about an axis of the ground."""
     pair = set(joint.bodies) == {Mechanism.GROUND, body}
     return pair and joint.kind.row.coordinate == "angle"
 
@@ -235,7 +234,7 @@ def _of_reaction(result: Any, owner: str, word: str) -> Reader | None:
     def read() -> tuple[Floats, None]:
         found = labelled_reactions(result.reactions, name)
         if len(found) > 1 and not body:
-            # of a pin of several bodies that of the body with the largest force
+            # for a pin of several bodies, the reaction on the body with the largest force
             found = {"": max(found.values(), key=lambda r: float(np.nanmax(r.sizes, initial=0.0)))}
         elif body:
             found = {"": result.reactions.of(name, body)}

@@ -1,4 +1,4 @@
-"""Reading a motion by name: points, springs, torsions, drives, joints and bodies at its outputs."""
+"""Reads a motion by name: points, springs, torsional springs, drives, joints and bodies at the outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Readout:
-    """What can be read of a record by name, with the help of its model; a `Result` is one."""
+    """Quantities of a record by name, computed with its model; base class of `Result`."""
 
     model: Model
 
@@ -43,12 +43,12 @@ class Readout:
 
     @property
     def rates(self) -> Floats:
-        """Their rates."""
+        """Time derivatives of the natural coordinates."""
         return self.record.v
 
     @property
     def accelerations(self) -> Floats:
-        """Their second rates; computed when first asked for."""
+        """Second time derivatives of the natural coordinates; computed on first access."""
         return self.record.a
 
     @property
@@ -58,7 +58,7 @@ class Readout:
 
     @property
     def _near_crossings(self) -> Flags:
-        """Outputs so close to a crossing that forces are limits along the motion."""
+        """Outputs so close to a crossing that forces are computed as limits along the motion."""
         raise NotImplementedError
 
     # points
@@ -69,18 +69,18 @@ class Readout:
         return list(self.model.points)
 
     def position(self, name: str) -> Floats:
-        """World place of a joint, named point or centre of a body [m], shape (n, dimension)."""
+        """World position of a joint, named point or centre of a body [m], shape (n, dimension)."""
         return self.model.origin(name) + (self.model.point_rows(name) @ self.coordinates.T).T
 
     def velocity(self, name: str) -> Floats:
-        """Its velocity [m/s], shape (n, dimension)."""
+        """Velocity of a joint, named point or centre of a body [m/s], shape (n, dimension)."""
         return (self.model.point_rows(name) @ self.rates.T).T
 
     def acceleration(self, name: str) -> Floats:
-        """Its acceleration [m/s^2], shape (n, dimension)."""
+        """Acceleration of a joint, named point or centre of a body [m/s^2], shape (n, dimension)."""
         return (self.model.point_rows(name) @ self.accelerations.T).T
 
-    # springs, torsions, drives
+    # springs, torsional springs, drives
 
     def length(self, name: str) -> Floats:
         """Length of a spring or of a distance joint [m], shape (n,)."""
@@ -91,7 +91,7 @@ class Readout:
         )
 
     def force(self, name: str) -> Floats:
-        """Pull of a spring and damper [N], negative if it pushes, shape (n,)."""
+        """Tension of a spring and damper [N], negative in compression, shape (n,)."""
         spring, rows = pick(self.model.readings.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
@@ -111,9 +111,9 @@ class Readout:
         )
 
     def _dampers(self, arm: float) -> Iterator[tuple[str, float, float]]:
-        """What has a damper: its name, damping [N s/m] and usual force [N]; torques act at this arm [m].
+        """Name, damping [N s/m] and typical force [N] of each damper; torques act at this arm [m].
 
-        The usual force is the median: a first instant may be far beyond all the rest.
+        The typical force is the median, because the first instant may be far above the rest.
         """
         for spring, _ in self.model.readings.springs.values():
             if spring.damping > 0:
@@ -125,16 +125,17 @@ class Readout:
                 yield f"torsion '{torsion.name}'", torsion.damping / arm**2, force
 
     def drive_force(self, name: str) -> Floats:
-        """What a drive exerts along its motion: a force [N], or a torque [N m] on an angle, shape (n,).
+        """Force [N] that a drive exerts along its motion, or torque [N m] about its axis, shape (n,).
 
-        Positive if it pushes the second body the way the motion counts. At a crossing it is the limit along the
-        motion, and not a number where it is unbounded. Where drives share what they move, or constrain what joints
-        constrain too, rigid bodies determine sums only: then the share is that of `reaction`, whose flags say so.
+        It is positive if it pushes the second body in the positive direction of the motion. At a crossing it is
+        the limit along the motion, NaN where that is unbounded. Where several drives move the same degree of
+        freedom, or drives constrain what joints also constrain, rigid bodies determine only sums. The value is
+        then that of `reaction`, which flags it as statically indeterminate.
         """
         drive = pick(self.model.readings.drives, name, "drive")
         force = np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
         known = np.isfinite(force)
-        # one that moves alone shares with no other, one that stands still may with the joints
+        # a drive that moves alone is determinate; one at rest may be indeterminate together with the joints
         moves = any(drive.pieces.rate(t) for t in self.times)
         near = self._near_crossings
         if len(self.model.readings.drives) == 1 and moves and known.all() and not near.any():
@@ -147,7 +148,7 @@ class Readout:
         )
 
     def drive_power(self, name: str) -> Floats:
-        """What a drive gives to the mechanism [W], shape (n,): its force or torque times its rate."""
+        """Power that a drive delivers to the mechanism [W], shape (n,): its force or torque times its rate."""
         pieces = pick(self.model.readings.drives, name, "drive").pieces
         return self.drive_force(name) * np.array([pieces.rate(t) for t in self.times])
 
@@ -156,8 +157,14 @@ class Readout:
     def angle(self, joint: str, first: str | None = None, second: str | None = None) -> Floats:
         """Angle of a joint's second body seen from its first [rad], 0 at the start, shape (n,).
 
-        Of a revolute, cylindrical or planar joint; it counts on beyond a turn. first, second: two of the
-        joint's bodies; a joint of two bodies has these, in their order, if both are left out.
+        Full turns are counted.
+
+        Parameters
+        ----------
+        joint : str
+            A revolute, cylindrical or planar joint.
+        first, second : str, optional
+            Two of the joint's bodies. Default, for a joint of two bodies: these, in their order.
         """
         bodies = self._two_bodies(joint, first, second)
         rows = self.model.readings.angles[joint]
@@ -175,7 +182,7 @@ class Readout:
         )
 
     def _two_bodies(self, joint: str, first: str | None, second: str | None) -> tuple[str, str]:
-        """The bodies between which an angle of a joint is read."""
+        """The two bodies between which an angle of a joint is read."""
         rows = pick(self.model.readings.angles, joint, "revolute, cylindrical or planar joint")
         if first is None and second is None and rows.is_pair:
             return rows.bodies[0], rows.bodies[1]
@@ -190,7 +197,7 @@ class Readout:
         )
 
     def _counted_angle(self, joint: str) -> Floats | None:
-        """The angle of a joint of two bodies whose turns the run counted: of torsions and drives."""
+        """The angle of a joint of two bodies if the run counted its turns, as for torsional springs and drives."""
         named = self.model.readings
         for torsion, number in named.torsions.values():
             if torsion.joint == joint:
@@ -209,8 +216,9 @@ class Readout:
         return np.asarray(np.einsum("ij,ij->i", arm, axis))
 
     def orientation(self, body: str) -> Floats:
-        """How a body has turned since the start: an angle [rad] in the plane, shape (n,), counted on
-        beyond a turn; rotation matrices in space, shape (n, 3, 3).
+        """Rotation of a body since the start.
+
+        Planar: the angle [rad], shape (n,), full turns counted. Spatial: rotation matrices, shape (n, 3, 3).
         """
         turned = self._rotations(body)
         if self.model.dimension == 3:
@@ -226,8 +234,8 @@ class Readout:
     def angular_velocity(self, body: str) -> Floats:
         """Angular velocity of a body [rad/s]: shape (n,) in the plane, (n, 3) in space.
 
-        A thin rod without joint axes has no spin about itself, and a body without inertia and axes none at all: it
-        is given as 0.
+        The spin of a thin rod without joint axes about itself is undefined and given as 0, as is the whole angular
+        velocity of a body without inertia and axes.
         """
         spin, _ = self._spins(body)
         return spin if self.model.dimension == 3 else spin[:, 2]
@@ -235,7 +243,7 @@ class Readout:
     def angular_acceleration(self, body: str) -> Floats:
         """Angular acceleration of a body [rad/s^2]: shape (n,) in the plane, (n, 3) in space.
 
-        A thin rod without joint axes has no spin about itself: its rate is given as 0.
+        The spin of a thin rod without joint axes about itself is undefined; its rate is given as 0.
         """
         _, more = self._spins(body)
         return more if self.model.dimension == 3 else more[:, 2]
@@ -269,7 +277,7 @@ class Readout:
     def _angle_rates(
         self, joint: str, bodies: tuple[str, str] | None = None
     ) -> tuple[Floats, Floats]:
-        """Rate and second rate of the angle of a joint, shape (n,); bodies: which two, if there are more."""
+        """First and second derivative of the angle of a joint, (n,); bodies: which two, if there are several."""
         rows = self.model.readings.angles[joint]
         pair = rows.bodies if bodies is None else bodies
         axis = self._rotations(pair[0]) @ rows.triad[0]
@@ -284,11 +292,11 @@ class Readout:
         what: str,
         pair: tuple[str, ...] = (),
     ) -> Floats:
-        """The angle with its turns counted from output to output, with the help of its rates.
+        """The angle with its turns counted from output to output, using its rates.
 
         pair: the bodies between which it is read, where a joint has more than one angle.
         """
-        # an output step of many turns leaves room for doubt
+        # with many turns per output step the count is uncertain
         counted, doubtful = unwrap(self.times, angle, *rates())
         if doubtful.any():
             t = self.times[int(np.argmax(doubtful))]
@@ -301,7 +309,7 @@ class Readout:
     def readings(self, *names: str) -> dict[str, Floats]:
         """Columns by name with unit of joints, springs, torsions and drives: all, or those named.
 
-        Not a number is an angle whose turns cannot be counted.
+        An angle whose turns cannot be counted is NaN.
         """
         return {
             f"{name}.{what}": read(name)
@@ -315,14 +323,14 @@ class Readout:
         return list(dict.fromkeys(name for name, _, _ in self._readings()))
 
     def find_reading(self, name: str, word: str) -> Callable[[], Floats] | None:
-        """How "angle", "travel", "length", "force", "torque" or "power" of a part is read; None if it has none."""
+        """Function that reads "angle", "travel", "length", "force", "torque" or "power" of a part, or None."""
         for owner, what, read in self._readings():
             if owner == name and what.rpartition(" [")[0].removeprefix("drive ") == word:
                 return partial(read, name)
         return None
 
     def _readings(self) -> Iterator[tuple[str, str, Callable[[str], Floats]]]:
-        """Name, quantity with unit, and how it is read."""
+        """Name, quantity with unit, and the function that reads it."""
         named = self.model.readings
         pairs = (joint for joint, rows in named.angles.items() if rows.is_pair)
         yield from ((joint, "angle [rad]", self._angle_or_nan) for joint in pairs)

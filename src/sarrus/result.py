@@ -1,4 +1,4 @@
-"""The result of a simulation: the mechanism, what was asked, and what was found."""
+"""The result of a simulation: the mechanism, the settings of the run, and its outcome."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from .verdict.reactions import Reaction, Reactions, Stiffness
     from .verdict.verdict import Verdict
 
-# what a method with a fixed step can tell from zero, over the size of the mechanism
+# what a method with a fixed step can distinguish from zero, relative to the size of the mechanism
 FIXED_STEP = 1e-6
-# fields that a file holds beside mechanism and model
+# fields stored in a file in addition to mechanism and model
 STORED = ("start", "settings", "outcome")
 
 
@@ -63,19 +63,28 @@ class Counters(RenamedKeys):
     older: ClassVar = {"loosened": "relaxed_steps", "wide": "extended_steps"}
 
 
-# of a figure for which nothing was named
+# most panels of a figure when no quantity is named
 MOST_PANELS = 4
-# bodies times outputs of a scene
+# most bodies times outputs of a scene
 MOST_DRAWN = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Result(Readout):
-    """What a simulation found, up to where it is good.
+    """The result of a simulation: only the valid part of the run.
 
-    mechanism: as it was simulated (joints closed, misfit bridged); model: the same in natural
-    coordinates; start: the record at t = 0, if there was a run; asked: what was asked for; outcome: what
-    the method found, in units of the model.
+    Attributes
+    ----------
+    mechanism : Mechanism
+        The simulated mechanism: joints closed, dimensional mismatch repaired.
+    model : Model
+        The same mechanism in natural coordinates.
+    start : Record
+        The record at t = 0, if there was a run.
+    settings : RunSettings
+        The settings of the run.
+    outcome : Outcome
+        What the method computed, in units of the model.
     """
 
     mechanism: Mechanism
@@ -92,7 +101,7 @@ class Result(Readout):
         """The outputs, in units of the model."""
         return self.outcome.record
 
-    # how it went
+    # how the run ended
 
     @property
     def name(self) -> str:
@@ -101,28 +110,28 @@ class Result(Readout):
 
     @property
     def status(self) -> str:
-        """How the run ended, in a word: "done" if all went well."""
-        # a plain word: not everything that writes files knows enums
+        """How the run ended, in one word: "done" on success."""
+        # a plain string: not every file writer supports enums
         return self.outcome.status.value
 
     @property
     def message(self) -> str:
-        """The same in a sentence."""
+        """How the run ended, in a sentence."""
         return self.outcome.message
 
     @property
     def success(self) -> bool:
-        """Whether the run reached its end, or the crossing or event where it was to stop."""
+        """Whether the run reached its end, or the crossing or event at which it was to stop."""
         return self.outcome.status.success
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know: decisions taken, crossings, near misses, bodies that went far away."""
+        """Notes for the user: decisions made, crossings, near misses, bodies that moved far away."""
         return [*self.outcome.notes, *self._happened]
 
     @cached_property
     def _happened(self) -> list[str]:
-        """What the motion met, a line each; judged when first asked for."""
+        """One note per occurrence during the motion; computed on first access."""
         met = (
             []
             if self.outcome.watch is None
@@ -132,10 +141,10 @@ class Result(Readout):
         return [*met, *located, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
-        """What is left of a tight tolerance behind crossings, where rounding and not the steps decides."""
+        """A note on the accuracy after crossings, where rounding limits it, if the tolerance is tighter."""
         settings = self.settings
         tight = settings.tolerance is not None and settings.tolerance < DEFAULT_TOLERANCE
-        # a run that had more digits says itself where they did not do
+        # a run in extended precision reports itself where that was not enough
         doubles = not self.counters.get("extended_steps")
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
@@ -145,7 +154,7 @@ class Result(Readout):
             )
 
     def _noisy_dampers(self) -> Iterator[str]:
-        """The damper that makes most force of the velocity's error, if that is much at this tolerance."""
+        """A note on the damper that amplifies the velocity error most, if its force error is large."""
         size, tolerance = self.mechanism.size, self.settings.tolerance
         if tolerance is None or size == 0 or not len(self.times):
             return
@@ -165,9 +174,9 @@ class Result(Readout):
             )
 
     def _gone_far(self) -> Iterator[str]:
-        """The body that is farthest from its start, if that is many times the mechanism's size."""
+        """A note on the body farthest from its initial position, if that is many times the mechanism's size."""
         size = self.mechanism.size
-        # coordinates are cheap to look at, but some are directions, which have no length
+        # a cheap first check: some coordinates are directions, which have no length
         moved = np.abs(self.coordinates).max(axis=1, initial=0.0) * self.model.units.length
         rows = np.flatnonzero(moved > FAR_AWAY * size)
         if size == 0 or not len(rows):
@@ -193,17 +202,17 @@ class Result(Readout):
 
     @property
     def method(self) -> str:
-        """The method that did the run, or its last part, if "auto" chose."""
+        """The method of the run; with "auto", the method of its last part."""
         return self.outcome.method or self.settings.method
 
     @property
     def tolerance(self) -> float | None:
-        """Error aimed at, relative to the mechanism's size; None if a fixed step steered the method."""
+        """Target error relative to the mechanism's size; None if the method has a fixed step."""
         return self.settings.tolerance
 
     @property
     def step(self) -> float | None:
-        """The fixed step [s]; None if a tolerance steered the method."""
+        """The fixed step [s]; None if a tolerance controls the step."""
         return self.settings.step
 
     @property
@@ -213,19 +222,19 @@ class Result(Readout):
 
     @property
     def duration(self) -> float:
-        """Time that was to be simulated [s]."""
+        """Requested duration [s]."""
         return self.settings.duration
 
     @property
     def at_crossing(self) -> str:
-        """What was to be done where motions meet."""
+        """What to do at a crossing: "continue", "stop" or "branches"."""
         return self.settings.at_crossing
 
-    # what it cost
+    # what the run cost
 
     @property
     def counters(self) -> dict[str, int]:
-        """How many steps, rejected steps, factorisations and so on."""
+        """Numbers of steps, rejected steps, factorisations and so on."""
         return Counters(self.outcome.counters)
 
     @property
@@ -241,27 +250,27 @@ class Result(Readout):
 
     @property
     def solve_seconds(self) -> float:
-        """CPU time of the solve alone [s]: no compilation, set-up, watching or recording."""
+        """CPU time of the solve alone [s], without compilation, set-up, crossing detection and recording."""
         return self.timings["solve_cpu"]
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time of the solve and of recording all outputs that were asked for [s]."""
+        """CPU time of the solve and of recording all requested outputs [s]."""
         return self.timings["solve_cpu"] + self.timings["record_cpu"]
 
     @property
     def step_times(self) -> Floats:
-        """When the steps of the method ended [s]."""
+        """Times at which the steps of the method ended [s]."""
         return self.outcome.steps.times
 
     @property
     def step_orders(self) -> Ints:
-        """Their orders."""
+        """Orders of the steps."""
         return self.outcome.steps.orders
 
     @property
     def step_pivots(self) -> Floats:
-        """The smallest relative pivot after each: small near a singular position."""
+        """The smallest relative pivot after each step: small near a singular configuration."""
         return self.outcome.steps.pivots
 
     # events
@@ -276,8 +285,22 @@ class Result(Readout):
     def at(self, times: float | Sequence[float] | Floats) -> Result:
         """The same run at other times [s]: one, or increasing ones, within the motion.
 
-        Everything that can be asked of a result can be asked there, exact to the tolerance of the run; the
-        run has to keep its polynomials: `simulate(..., dense=True)`.
+        Parameters
+        ----------
+        times : float or array_like
+            One time, or increasing times, from 0 to the end of the motion [s].
+
+        Returns
+        -------
+        Result
+            A result with outputs at these times, accurate to the tolerance of the run. All methods work on it.
+
+        Raises
+        ------
+        ValueError
+            If the run did not keep its polynomials (`simulate(..., dense=True)`), or a time is outside the motion.
+        MechanismError
+            If a user force fails, or is missing because the result was read from a file.
         """
         motion = self.outcome.motion
         if motion is None:
@@ -285,17 +308,17 @@ class Result(Readout):
                 f"'{self.name}' was simulated without its polynomials; give dense=True to simulate to "
                 "read its motion at any time"
             )
-        # a run that was stopped has made steps beyond
+        # a run that was stopped has made steps beyond its end
         watch = self.outcome.watch
         end = motion.end if watch is None else min(motion.end, watch.until)
         wanted = check_times("t", np.atleast_1d(times), end, "the motion ends at")
         record = motion.at(wanted)
         for call in self.model.user_calls:
-            # a user force may fail there, or be left behind by a file
+            # a user force may fail at these times, or be missing from a file
             if np.isnan(record.a).any() or call.failure:
                 raise MechanismError(call.failure)
         there = replace(self, outcome=replace(self.outcome, record=record, error=None))
-        # what the run met does not depend on where it is read
+        # crossings and other findings do not depend on the output times
         for name in (
             "joint_equations",
             "_loads",
@@ -312,26 +335,26 @@ class Result(Readout):
     def error_estimate(self) -> Floats | None:
         """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
 
-        From a second, more exact run (`simulate(..., estimate_error=True)`): its maximum is good to a factor of
-        two or so, too large below a tolerance of 1e-8. Methods with a fixed step always have one, from a run with
-        twice the step. Else None.
+        It comes from a second, more accurate run (`simulate(..., estimate_error=True)`). Its maximum is accurate
+        to a factor of about two, and too large for tolerances below 1e-8. Methods with a fixed step always provide
+        it, from a run with twice the step. Otherwise it is None.
         """
         error = self.outcome.error
         return None if error is None else np.asarray(error * self.model.units.length)
 
     @property
     def lost(self) -> float:
-        """What steps that could not hold the tolerance may have lost in sum [m]; 0 if all did."""
+        """Sum of the possible errors of steps that exceeded the tolerance [m]; 0 if none did."""
         return self.outcome.lost * self.model.units.length
 
     @cached_property
     def accelerations(self) -> Floats:
-        """Second rates of the natural coordinates, (n, nq); at crossings those of the motion through them."""
+        """Second derivatives of the natural coordinates, (n, nq); at crossings, those of the actual motion."""
         a, watch = self.record.a, self.outcome.watch
         if watch is None:
             return a
         moments = [c.time for c in watch.candidates] + [0.0] * watch.singular_start
-        # where J loses rank the equations of motion leave accelerations open that the motion determines
+        # where J loses rank, the equations of motion do not determine accelerations that the motion does determine
         for k in np.flatnonzero(self.record.kept == 0):
             t = float(self.times[k])
             if any(abs(t - moment) <= AT_MOMENT * watch.until for moment in moments):
@@ -351,17 +374,17 @@ class Result(Readout):
         ----------
         quantity : str or sequence of str
             A point ("B0": position, velocity, acceleration), an energy ("kinetic energy"), "crossing times", an
-            extreme ("largest B0.x"), or a quantity by its name, as for `read` ("crank angle", "B0.F").
+            extreme ("largest B0.x"), or a quantity by its name, as for `quantity` ("crank angle", "B0.F").
         wrt : str, mapping or sequence of these
-            The path of a number ("bodies.crank.mass", "gravity.1", "velocities.B0.0"); a coordinate of a joint's
-            place ("joints.B1.at.0": everything drawn at that place moves); or a direction, a rate for each path
-            ({"bodies.crank.mass": 1.0, "bodies.coupler.mass": 1.0}).
+            The path of a number ("bodies.crank.mass", "gravity.1", "velocities.B0.0"); a coordinate of a joint
+            ("joints.B1.at.0": everything drawn at that point moves with it); or a direction, with one rate per
+            path ({"bodies.crank.mass": 1.0, "bodies.coupler.mass": 1.0}).
 
         Returns
         -------
         Sensitivity
-            With `values`, `validity` and `convention`; a list of them for a list of parameters, and a list of
-            these for a list of quantities.
+            With `values`, `validity` and `convention`. A list of parameters gives a list of these; a list of
+            quantities gives a list of those lists.
 
         Raises
         ------
@@ -381,8 +404,10 @@ class Result(Readout):
 
     @property
     def potential_energy(self) -> Floats:
-        """Potential energy at the outputs [J], shape (n,): of weight and constant forces, from the start on;
-        of springs, k (l - l0)^2 / 2 + preload l; of torsions, k (angle - free angle)^2 / 2.
+        """Potential energy at the outputs [J], shape (n,).
+
+        Gravity and constant forces count from the start; springs give k (l - l0)^2 / 2 + preload l, torsional
+        springs k (angle - free angle)^2 / 2.
         """
         return np.asarray(self.record.potential * self.model.units.energy)
 
@@ -393,22 +418,23 @@ class Result(Readout):
 
     @property
     def work(self) -> Floats:
-        """Work of dampers, torques, forces that turn, user forces and drives since the start [J]."""
+        """Work of dampers, torques, body-fixed forces, user forces and drives since the start [J]."""
         return np.asarray(self.record.work * self.model.units.energy)
 
     @property
     def energy_balance(self) -> Floats:
-        """Total energy minus work and what was put back, counted from its start [J], (n,): zero but for errors.
+        """Total energy minus work and energy corrections, relative to the start [J], (n,): zero except for errors.
 
-        So it tells what the steps gained and lost in sum, also where the method takes that back.
+        It is the accumulated energy error of the integration, also where the method corrects the energy.
         """
         return np.asarray((self.record.energy - self.start.energy) * self.model.units.energy)
 
     @property
     def restored_energy(self) -> Floats:
-        """Energy that the method put back since the start, where its steps had lost some [J], shape (n,).
+        """Sum of the energy corrections by the method since the start [J], shape (n,).
 
-        `series` holds the energy where nothing acts but weights and constant forces, on one part that is held.
+        `series` conserves the energy where only gravity and constant forces act, on a single constrained
+        subsystem.
         """
         return np.asarray(self.record.restored * self.model.units.energy)
 
@@ -431,14 +457,25 @@ class Result(Readout):
         return np.asarray(self.record.norms * self.model.units.length)
 
     def violation(self, level: str = "position") -> Floats:
-        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration"."""
+        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration".
+
+        Parameters
+        ----------
+        level : {"position", "velocity", "acceleration"}, optional
+            The level; units are m, m/s and m/s^2.
+
+        Returns
+        -------
+        ndarray
+            The norm at the outputs, shape (n,).
+        """
         return self.norms[:, pick({word: i for i, word in enumerate(LEVELS)}, level, "level")]
 
-    # built when first asked for
+    # computed on first access
 
     @cached_property
     def joint_equations(self) -> JointEquations:
-        """The joint equations against the twists of the bodies, by which rank and reactions are judged."""
+        """The joint equations in terms of the body twists, from which rank and reactions are computed."""
         return verdict.joint_equations.make_joint_equations(self.mechanism)
 
     @cached_property
@@ -451,14 +488,22 @@ class Result(Readout):
 
     @cached_property
     def reactions(self) -> Reactions:
-        """All joint reactions at all outputs, by Newton and Euler; computed when first asked for."""
+        """All joint reactions at all outputs, by the Newton-Euler equations; computed on first access."""
         return self.solve_reactions()
 
     def solve_reactions(self, stiffness: Stiffness | None = None) -> Reactions:
         """All joint reactions and driving forces at all outputs, by Newton and Euler.
 
-        stiffness: of joints by name, (force [N/m], moment [N m/rad]). What rigid bodies leave open is then
-        shared as by elastic joints; joints not named are rigid. Without it, shared values are of least norm.
+        Parameters
+        ----------
+        stiffness : mapping, optional
+            Stiffness of joints by name, as (force [N/m], moment [N m/rad]). Statically indeterminate reactions are
+            then distributed as by elastic joints; joints not named are rigid. Without it, they are of least norm.
+
+        Returns
+        -------
+        Reactions
+            The reactions by joint.
         """
         states = (self.coordinates, self.rates, self.accelerations)
         solver = verdict.reactions.ReactionSolver(
@@ -473,31 +518,44 @@ class Result(Readout):
     ) -> Reaction:
         """Force [N] and moment about its point [N m] that a joint or drive exerts on a body, over time.
 
-        The joint's point is that of `position(joint)`, also where the joint slides. body: one of the joint's
-        bodies, the second one named if left out (so: on the second, from the first). At a pin of three or more
-        bodies the forces on them differ, also in magnitude: `largest_on` of the reaction has the largest on each,
-        `reactions.on_each(joint)` all of them. Components that rigid bodies do not determine are flagged;
-        stiffness: as for `solve_reactions`, which is the one to call for several joints.
+        Parameters
+        ----------
+        joint : str
+            Name of a joint or drive. The moment is about `position(joint)`, also where the joint slides.
+        body : str, optional
+            One of the joint's bodies. Default: its second body, so the reaction of the first on the second.
+        stiffness : mapping, optional
+            As for `solve_reactions`, which is the method to call for several joints.
+
+        Returns
+        -------
+        Reaction
+            Force and moment; components that rigid bodies do not determine are flagged. At a pin of three or more
+            bodies the forces on them differ, also in magnitude: `largest_on` has the largest force on each body,
+            and `reactions.on_each(joint)` has all of them.
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
 
     @property
     def crossings(self) -> tuple[Crossing, ...]:
-        """The instants at which the mobility rises, in the order of time; judged when first asked for.
+        """The instants at which the mobility rises, in order of time; computed on first access.
 
-        Raises ValueError if the motion was not watched.
+        Raises
+        ------
+        ValueError
+            If the run was not monitored for crossings.
         """
         return self._moments[0]
 
     @property
     def near_singular(self) -> tuple[NearMiss, ...]:
-        """The instants at which a singular position is passed closely, not met."""
+        """The instants at which the motion passes close to a singular configuration without reaching it."""
         return self._moments[1]
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Mobility and redundancy at the start and over the motion, crossings; made when first asked for."""
+        """Mobility and redundancy at the start and over the motion, and crossings; computed on first access."""
         watch = self.outcome.watch
         return verdict.verdict.make_verdict(
             self.mechanism,
@@ -514,9 +572,12 @@ class Result(Readout):
 
     @property
     def branches(self) -> Branches:
-        """The motions that meet at the last crossing: where the run stopped, if it was told to.
+        """The branches that meet at the last crossing, which is where a run with "stop" or "branches" ends.
 
-        Raises ValueError if no crossing was met.
+        Raises
+        ------
+        ValueError
+            If the motion has no crossing.
         """
         if not self.crossings:
             raise ValueError(f"'{self.name}' met no crossing, so there are no branches")
@@ -539,7 +600,7 @@ class Result(Readout):
 
     @cached_property
     def _crossing_context(self) -> CrossingContext | None:
-        """What reactions at crossings are limits of; None if there are none, or the run was not monitored."""
+        """Data for the limits of reactions at crossings; None without crossings, or if they were not monitored."""
         watch = self.outcome.watch
         if watch is None or not self.crossings:
             return None
@@ -553,19 +614,19 @@ class Result(Readout):
 
     @property
     def _near_crossings(self) -> Flags:
-        """Outputs so close to a crossing that forces are limits along the motion."""
+        """Outputs so close to a crossing that forces are computed as limits along the motion."""
         context = self._crossing_context
         none = np.zeros(len(self.times), dtype=bool)
         return none if context is None else context.are_near(self.times)
 
     @property
     def _run_tolerance(self) -> float:
-        """The tolerance of the run, or what a method with a fixed step can tell from zero."""
+        """The tolerance of the run; with a fixed step, what the method can distinguish from zero."""
         return FIXED_STEP if self.tolerance is None else self.tolerance
 
     @property
     def marks(self) -> tuple[scene_package.Mark, ...]:
-        """What is marked on the time line: crossings and near misses, with their sentences."""
+        """Marks on the time line: crossings and near misses, each with its sentence."""
         if self.outcome.watch is None:
             return ()
         named = [(scene_package.CROSSING, c) for c in self.crossings] + [
@@ -576,8 +637,8 @@ class Result(Readout):
 
     @cached_property
     def scene(self) -> Scene:
-        """Where everything that is drawn is, at the outputs; computed when first asked for."""
-        # a picture needs no more, and memory has an end
+        """Positions of everything that is drawn, at the outputs; computed on first access."""
+        # a picture needs no more outputs, and this bounds the memory
         every = max(1, -(-len(self.times) * len(self.model.body_rows.names) // MOST_DRAWN))
         return scene_package.make_scene(
             self._sketch,
@@ -590,12 +651,24 @@ class Result(Readout):
         )
 
     def columns(self, *names: str, reactions: bool = False) -> dict[str, Floats]:
-        """Columns by name with unit: time, place, velocity and acceleration of points, what is read of joints,
-        springs, torsions and drives, energies, violations.
+        """Columns by name with unit: points, readings of joints, springs and drives, energies, violations.
 
-        names: of joints, points, bodies, springs, torsions or drives; all but bodies if left out. reactions:
-        also what their joints exert on the second body ("A0.Fx [N]"), with the flag "A0.shared [1]"; at
-        pins of three or more bodies, on each of them ("C on crank.Fx [N]").
+        Points give position, velocity and acceleration; joints, springs, torsional springs and drives their
+        readings.
+
+        Parameters
+        ----------
+        *names : str
+            Joints, points, bodies, springs, torsional springs or drives. Default: all except bodies.
+        reactions : bool, optional
+            Add the reaction that each joint exerts on its second body ("A0.Fx [N]"), with the flag "A0.shared [1]"
+            of statically indeterminate ones; at pins of three or more bodies, on each of them ("C on crank.Fx
+            [N]").
+
+        Returns
+        -------
+        dict of str to ndarray
+            Arrays of shape (n,), the time first.
         """
         self.check_names(names)
         points = [name for name in names if name in self.model.points]
@@ -613,24 +686,29 @@ class Result(Readout):
         return columns | quality_columns(self)
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Raise an error with the nearest names for one that nothing has."""
+        """Raise an error for the first unknown name; the message suggests similar names."""
         known = {name: name for name in (*self.model.points, *self.read_names)}
         for name in names:
             pick(known, name, "joint, point, body, spring, torsion or drive")
 
     @property
     def drawn_points(self) -> list[str]:
-        """Names of joints and named points, in the order they were written."""
+        """Names of joints and named points, in the order of their definition."""
         names = [sign.name for sign in self._sketch.signs]
         return [name for name in dict.fromkeys(names) if name in self.model.points]
 
     def to_dataframe(self, *names: str, reactions: bool = False) -> Any:
-        """The columns as a pandas data frame over time (extra: sarrus[data])."""
+        """The columns as a pandas data frame over time (extra: sarrus[data]).
+
+        The arguments are those of `columns`.
+        """
         return make_dataframe(self.columns(*names, reactions=reactions))
 
     def to_xarray(self, *names: str, reactions: bool = False) -> Any:
-        """An xarray dataset: position, velocity, acceleration over time, point and axis; all other columns
-        over time, by their names without units.
+        """The columns as an xarray dataset (extra: sarrus[data]).
+
+        Position, velocity and acceleration have the axes time, point and axis. All other columns are over time, by
+        their names without units. The arguments are those of `columns`.
         """
         columns = self.columns(*names, reactions=reactions)
         points = [n for n in names if n in self.model.points] if names else self.drawn_points
@@ -644,31 +722,46 @@ class Result(Readout):
         for column, values in columns.items():
             if column not in told:
                 name, unit = split_unit(column)
-                # what has no owner is spelt as a word of Python
+                # names without an owner become Python identifiers
                 scalars[name if "." in name else name.replace(" ", "_")] = (values, unit)
         return make_dataset(self.times, points, moving, scalars, self._about)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything to one HDF5 file, which `sarrus.load_result` reads back to the last bit."""
+        """Write everything to one HDF5 file, which `sarrus.load_result` reads back bit for bit."""
         return save_result(path, self, {})
 
     def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
-        """Write the columns as CSV; the first line has names with units."""
+        """Write the columns as CSV; the first line has names with units.
+
+        Arguments after `path` are those of `columns`.
+        """
         return save_csv(path, self.columns(*names, reactions=reactions))
 
     def save_parquet(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
-        """Write the columns as Parquet (extra: sarrus[data])."""
+        """Write the columns as Parquet (extra: sarrus[data]).
+
+        Arguments after `path` are those of `columns`.
+        """
         return save_parquet(path, self.columns(*names, reactions=reactions), self._about)
 
     def save_hdf5(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
-        """Write the columns as datasets of an HDF5 file, each with its unit."""
+        """Write the columns as datasets of an HDF5 file, each with its unit.
+
+        Arguments after `path` are those of `columns`.
+        """
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
     def save_drawing(self, path: str | Path, *points: str, time: float | None = None) -> Path:
-        """Write the linkage and the paths of points as a drawing at full scale: .dxf or .svg; in the plane.
+        """Write the linkage and the paths of points as a full-scale drawing: .dxf or .svg; planar mechanisms only.
 
-        points: names of joints, points or bodies whose paths are drawn; time: of the picture [s], the start if
-        left out, else the output next to it.
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        *points : str
+            Joints, points or bodies whose paths are drawn.
+        time : float, optional
+            Time of the picture [s]; the nearest output is drawn. Default: the start.
         """
         cad = scene_package.cad
         self._check_outputs("draw")
@@ -677,7 +770,7 @@ class Result(Readout):
         return cad.save_drawing(path, cad.make_drawing(self._sketch, self.scene.points[k], curves))
 
     def save_gltf(self, path: str | Path) -> Path:
-        """Write the bodies and their motion as glTF (.gltf, or .glb in binary), which viewers and Blender play."""
+        """Write the bodies and their motion as glTF (.gltf, or binary .glb), which viewers and Blender play."""
         cad = scene_package.cad
         self._check_outputs("write")
         every = max(1, -(-len(self.times) // len(self.scene.times)))
@@ -688,7 +781,18 @@ class Result(Readout):
         return cad.save_gltf(Path(path), self.scene, centers, turns)
 
     def quantity(self, what: str) -> Quantity:
-        """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy"."""
+        """Any quantity by its name: "motor torque", "B.vx", "C on crank.F", "rocker angle", "total energy".
+
+        Returns
+        -------
+        Quantity
+            Name, unit and values (n,).
+
+        Raises
+        ------
+        UnknownNameError
+            If the result has no such quantity; the message suggests similar names.
+        """
         return read_quantity(self, what)
 
     def plot(
@@ -699,26 +803,30 @@ class Result(Readout):
         ax: Any = None,
         compare: Result | Sequence[Result] = (),
     ) -> Any:
-        """A matplotlib figure: the mechanism at its end, and what is named over time or another quantity.
+        """A matplotlib figure: the mechanism at its end, and quantities over time or over another quantity.
 
         Parameters
         ----------
-        names
-            Quantities ("motor torque", "C on crank.F", "rocker.angular acceleration", "energy drift") or parts,
-            of which all readings are drawn; what drives and springs do and the first points that move if
-            left out.
-        over
+        *names : str
+            Quantities ("motor torque", "C on crank.F", "rocker.angular acceleration", "energy drift"), or parts,
+            all of whose readings are drawn. Default: forces of drives and springs, and the first points that move.
+        over : str, optional
             The quantity of the horizontal axis: "time", "crank angle", "piston travel", ...
-        degrees
+        degrees : bool, optional
             Whether angles are drawn in degrees.
-        ax
-            Axes of matplotlib to draw the quantities into, instead of a figure; it is returned.
-        compare
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw the quantities into, instead of a new figure.
+        compare : Result or sequence of Result, optional
             Other results, drawn with dashed lines.
+
+        Returns
+        -------
+        Figure or Axes
+            The figure, or `ax` if given.
         """
         notebook = scene_package.notebook_view
         if len(names) == 1 and not isinstance(names[0], str):
-            # a list of names will do
+            # a list of names is accepted too
             names = tuple(names[0])
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
@@ -731,7 +839,7 @@ class Result(Readout):
         return notebook.make_figure(scene, sides)
 
     def _panels(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Quantities that are drawn together, by the label of their panel; names: as for `plot`."""
+        """Quantities that share a panel, by the label of the panel; names: as for `plot`."""
         panels: dict[str, list[str]] = {}
         parts = {*self.model.points, *self.read_names}
         for name in names or [*self.exerting, *self.moving_points()]:
@@ -748,7 +856,7 @@ class Result(Readout):
 
     @property
     def exerting(self) -> list[str]:
-        """Names of what exerts a force or torque that is read: drives, springs, torsions."""
+        """Names of parts with a force or torque reading: drives, springs, torsional springs."""
         forced = ("[N]", "[N m]")
         whose = {name for name, what, _ in self._readings() if what.endswith(forced)}
         return [
@@ -757,7 +865,13 @@ class Result(Readout):
         ]
 
     def animate(self, point: str | None = None) -> Player:
-        """The moving picture, with the path of a point; a notebook shows it, `save` writes a page."""
+        """An animation with the path of a point; notebooks display it, and `save` writes it as an HTML page.
+
+        Parameters
+        ----------
+        point : str, optional
+            Joint, point or body whose path is drawn. Default: the first point that moves.
+        """
         self._check_outputs("show")
         names = self.moving_points()[:1] if point is None else [point]
         return scene_package.player.Player(self.scene.observing(names[0]) if names else self.scene)
@@ -768,7 +882,7 @@ class Result(Readout):
             raise ValueError(f"'{self.name}' has no outputs to {verb}: {self.message}")
 
     def moving_points(self) -> list[str]:
-        """Named points that move, then joints that do."""
+        """Names of the named points that move, then of the joints that move."""
         if not len(self.times):
             return []
         markers = [marker.name for marker in self.mechanism.markers]
@@ -804,19 +918,33 @@ class Result(Readout):
 def save_result(
     path: str | Path, result: Result, groups: dict[str, dict[str, NDArray[Any]]]
 ) -> Path:
-    """Write a result, and with it groups of further arrays, which `storage.load_arrays` reads."""
+    """Write a result and groups of further arrays, which `storage.load_arrays` reads."""
     parts = {name: getattr(result, name) for name in STORED}
     return save_parts(path, result.mechanism, result.model, parts, groups)
 
 
 @suggests
 def load_result(path: str | Path, *, verify: bool = True) -> Result:
-    """Read a result that `Result.save` wrote; everything can be asked of it that could be before.
+    """Read a result that `Result.save` wrote, with full functionality.
 
-    verify: compare the bytes with the digest that was written with them; a file that has none is read in a child
-    process first, since damaged bytes can keep the HDF5 library busy for ever.
-    Raises SavedResultError with a sentence if the file holds none, or was changed. User forces are Python
-    functions, which no file holds: what needs them again says so.
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    verify : bool, optional
+        Compare the bytes with the digest stored in the file. A file without a digest is first read in a child
+        process, because damaged bytes can make the HDF5 library loop forever.
+
+    Returns
+    -------
+    Result
+        The result. User forces are Python functions, which a file does not store; a call that needs them raises
+        an error that says so.
+
+    Raises
+    ------
+    SavedResultError
+        If the file contains no result, or was changed.
     """
     mechanism, model, parts = load_parts(path, STORED, verify)
     return Result(mechanism, model, **parts)

@@ -1,4 +1,4 @@
-"""The heavy half of `simulate`: model, start, method, result. Importing it loads the compiler and SciPy."""
+"""The run of `simulate`: model, start, method, result. Importing this module loads the compiler and SciPy."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from .verdict.joint_equations import make_joint_equations
 from .verdict.misfit_repair import bridge_misfit
 from .verdict.singular_start import describe_start
 
-# outputs times coordinates; more would not fit into memory
+# outputs times coordinates: more would not fit into memory
 MOST_NUMBERS = 200_000_000
-# by what a second run is finer that tells the error of the first
+# factor between the settings of a run and of the second run that estimates its error
 FINER = {"tolerance": 10.0, "step": 2.0}
-# what `simulate` takes besides options of methods: a misspelt one is among the options
+# arguments of `simulate` besides method options: a misspelt argument ends up among the options
 ARGUMENTS = (
     *(
         "duration",
@@ -68,9 +68,10 @@ def solve(
     known: Lookup,
     events: Sequence[Event] = (),
 ) -> Result:
-    """Simulate a checked mechanism; every: the step of a method with a fixed one, if none is given [s].
+    """Simulate a checked mechanism; every: default step of a method with a fixed step [s].
 
-    known: what the check found to be known of it; events: what to look for, besides the mechanism's own.
+    known: what the check found out about the mechanism; events: to be located in addition to those of the
+    mechanism.
     """
     method, settings = _choose_method(settings, every)
     begin = time.thread_time()
@@ -80,8 +81,9 @@ def solve(
             f"{len(settings.outputs)} outputs of {model.coordinates} coordinates would not fit into memory; "
             "give a longer output_step"
         )
-    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third for
-    # what is made on the way
+    # position, velocity, accelerations of the method and of all, angles; time, work, energies, norms; a third more
+    # for
+    # temporary arrays
     kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
     check_memory(len(settings.outputs), 4 / 3 * kept, settings.duration)
     stop = (
@@ -89,7 +91,7 @@ def solve(
         if settings.at_crossing == CONTINUE
         else _first_crossing(mechanism, model, settings.setting)
     )
-    # the start is recorded also if nobody asked for it: energies are counted from there
+    # the start is always recorded, because energies are relative to it
     late = int(settings.outputs[0] > 0.0)
     run = Run(
         model, velocity, np.concatenate([np.zeros(late), settings.outputs]), settings.duration,
@@ -138,7 +140,7 @@ def solve(
 def _search_of(
     events: Sequence[Event], prepared: Prepared, settings: RunSettings
 ) -> EventSearch | None:
-    """What locates events; names that nothing has are found here, before the run."""
+    """The search that locates events; unknown names raise an error here, before the run."""
     if not events:
         return None
     mechanism, model, velocity, _ = prepared
@@ -152,7 +154,7 @@ def _search_of(
 
 
 class Prepared(NamedTuple):
-    """A mechanism as it is simulated, its model, its start velocity, and what is to be told so far."""
+    """The mechanism as it is simulated, its model, its initial velocity, and the notes so far."""
 
     mechanism: Mechanism
     model: Model
@@ -161,12 +163,12 @@ class Prepared(NamedTuple):
 
 
 def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepared:
-    """Joints closed, misfit bridged, model and start made, as it was asked for; known: of the mechanism."""
+    """Close joints, repair a mismatch, make model and start, as the settings require; known: from the check."""
     if settings.assemble or mechanism.assemble:
         mechanism, notes = _assembled(mechanism, settings)
         known = look_up(mechanism)
     else:
-        # the result's own
+        # the result gets its own copy
         mechanism, notes = mechanism.copy(), []
     mechanism, model, bridged = _make_model(mechanism, settings, known)
     velocity, start_notes = solve_start_velocity(model, mechanism)
@@ -176,7 +178,7 @@ def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepa
 
 
 def is_held(model: Model) -> bool:
-    """Whether the joints hold every coordinate at the start."""
+    """Whether the joints constrain every coordinate at the start."""
     if not model.coordinates or model.equations < model.coordinates:
         return False
     ws = make_workspace(model.form, 0)
@@ -185,11 +187,12 @@ def is_held(model: Model) -> bool:
 
 
 def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outcome:
-    """The outcome with an estimate of its global error: how far a second run, more exact, is away.
+    """The outcome with an estimate of its global error: its distance from a second, more accurate run.
 
-    Where no more exact one is possible a looser one tells: then the estimate is too large rather than too small.
-    exact: whether it was requested. Methods with a fixed step always have one, from a run with twice the step: it
-    costs half as much; its error is four times as large by the second order, more by a higher one.
+    If no more accurate run is possible, a less accurate one is used; the estimate is then too large rather than
+    too small. exact: whether the estimate was requested. Methods with a fixed step always provide one, from a run
+    with twice the step: it costs half as much, and its error is four times as large at second order, larger at
+    higher order.
     """
     finer, share = run.setting / FINER[method.setting], 1.0
     if method.setting == "tolerance" and finer < SMALLEST_TOLERANCE:
@@ -200,7 +203,7 @@ def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outc
     error = np.full(len(outcome.record), np.nan)
     both = min(len(error), len(other.record))
     apart = outcome.record.q[:both] - other.record.q[:both]
-    # errors swing, and two runs may agree at single outputs: the largest so far counts
+    # errors oscillate, and two runs may agree at single outputs, so the running maximum counts
     error[:both] = share * np.maximum.accumulate(np.abs(apart).max(axis=1, initial=0.0))
     worst = float(np.nanmax(error, initial=0.0)) * run.model.units.length
     size = "at most" if exact else "about"
@@ -211,7 +214,7 @@ def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outc
 
 
 def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSettings]:
-    """The method, and what was asked with all that was left out."""
+    """The method, and the settings with all defaults filled in."""
     method = get_method(settings.method)
     for name in settings.options:
         if name not in method.options:
@@ -221,7 +224,7 @@ def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSett
         raise ValueError(f"method '{method.id}' chooses its own steps; give tolerance, not step")
     if method.setting == "step" and settings.tolerance is not None:
         raise ValueError(f"method '{method.id}' has a fixed step; give step, not tolerance")
-    # a file names its method itself
+    # a method from a file has its own name
     given: dict[str, Any] = {"method": method.id, "options": method.options | settings.options}
     if method.setting == "tolerance" and settings.tolerance is None:
         given["tolerance"] = DEFAULT_TOLERANCE
@@ -231,7 +234,7 @@ def _choose_method(settings: RunSettings, every: float) -> tuple[Method, RunSett
 
 
 def _assembled(mechanism: Mechanism, settings: RunSettings) -> tuple[Mechanism, list[str]]:
-    """A mechanism of the result's own with its joints closed, and a note if it had to be moved."""
+    """A copy of the mechanism with its joints closed, and a note if bodies had to be moved."""
     usual = MISFIT * make_joint_equations(mechanism).length
     done = assemble(mechanism, misfit=usual if settings.misfit is None else settings.misfit)
     check_mechanism(done.mechanism)
@@ -241,9 +244,9 @@ def _assembled(mechanism: Mechanism, settings: RunSettings) -> tuple[Mechanism, 
 def _make_model(
     mechanism: Mechanism, settings: RunSettings, known: Lookup
 ) -> tuple[Mechanism, Model, list[str]]:
-    """The model; of a locked linkage that a small misfit lets move, with the mechanism changed so, and notes."""
+    """The mechanism, its model and notes; a linkage locked by a small mismatch is repaired first."""
     model = model_of(mechanism, known)
-    # only where there are as many equations as coordinates can all be locked; a drive is no lock
+    # a mechanism can be locked only with as many equations as coordinates; a drive does not count as locking
     locked = model.equations >= model.coordinates > 0 and not mechanism.drives
     if not locked or settings.misfit == 0.0 or model.structure.moves(known.numbers):
         return mechanism, model, []
@@ -251,7 +254,7 @@ def _make_model(
     if mended is mechanism:
         if not notes:
             model.structure.remember_moving(known.numbers)
-        # what was not bridged is told
+        # notes on a mismatch that was not repaired
         return mechanism, model, notes
     notes = [*notes, *fit_velocities(mended)]
     return mended, make_model(mended), notes
@@ -262,8 +265,8 @@ def _check_user_forces(
 ) -> tuple[Model, list[str]]:
     """The model with its user forces evaluated at the start, and notes on which are compiled.
 
-    Raises what is wrong. A compiled function that disagrees with the plain one is dropped there, so the model
-    gets the addresses that are left.
+    Raises an error for an invalid function. A compiled function that disagrees with the plain one is discarded
+    there, so the model gets the remaining addresses.
     """
     if not model.user_calls:
         return model, []
@@ -282,7 +285,7 @@ def _check_user_forces(
 
 
 def _refusal(method: Method, needs: frozenset[str]) -> str:
-    """Why a method cannot do a mechanism, and which can."""
+    """Why a method cannot simulate a mechanism, and which methods can."""
     able = [f"'{m.id}'" for m in METHODS.values() if needs <= m.does]
     why = " (it needs their derivatives)" if method.id == "series" else ""
     return (
@@ -292,7 +295,7 @@ def _refusal(method: Method, needs: frozenset[str]) -> str:
 
 
 def _told_user_failure(outcome: Outcome, model: Model) -> Outcome:
-    """The outcome; one that a user force stopped says so."""
+    """The outcome; if a user force stopped the run, its message says so."""
     for call in model.user_calls:
         if call.interrupt is not None:
             raise call.interrupt
@@ -304,7 +307,7 @@ def _told_user_failure(outcome: Outcome, model: Model) -> Outcome:
 
 
 def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
-    """The outcome, cut to its start if that is a singular position and nothing chooses a motion."""
+    """The outcome, cut to its start if that is a singular configuration and nothing selects a branch."""
     watch, record = outcome.watch, outcome.record
     if watch is None or not len(record.times):
         return outcome
@@ -329,7 +332,7 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
 def _first_crossing(
     mechanism: Mechanism, model: Model, tolerance: float
 ) -> Callable[[list[Candidate], Watch], float | None]:
-    """What a run asks to know whether to stop: the first crossing behind the start."""
+    """The function that tells a run where to stop: at the first crossing after the start."""
     equations = make_joint_equations(mechanism)
     none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 

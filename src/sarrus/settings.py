@@ -14,23 +14,40 @@ from .names import short
 from .thresholds import LARGEST_NUMBER
 
 DEFAULT_TOLERANCE = 1e-10
-# steps of a run, if nothing else is said
+# default limit of the steps of a run
 MOST_STEPS = 10_000_000
 DEFAULT_METHOD = "auto"
-# more would not fit into memory
+# more outputs would not fit into memory
 MOST_OUTPUTS = 10_000_000
 AT_CROSSING = CONTINUE, STOP, BRANCHES = "continue", "stop", "branches"
 
 
 @dataclass(frozen=True, eq=False)
 class RunSettings:
-    """What was asked of a run.
+    """The settings of a run.
 
-    duration [s]; outputs: times at which the motion is recorded [s]; method: the one asked for, with its
-    options; tolerance or step [s]: what steers it, the other is None; max_steps; at_crossing: what to do
-    there; misfit [m]: how far a locked linkage may be bent, None for the usual; assemble: whether joints
-    were to be closed first; dense: whether the polynomials were to be kept; estimate_error: whether the global
-    error was to be estimated by a second run.
+    Attributes
+    ----------
+    duration : float
+        Simulated time [s].
+    outputs : ndarray
+        Output times [s].
+    method, options
+        The requested method and its options.
+    tolerance, step : float or None
+        Relative tolerance or fixed step [s], whichever controls the method; the other is None.
+    max_steps : int
+        Largest number of steps.
+    at_crossing : str
+        What to do at a crossing.
+    misfit : float or None
+        Largest change of the dimensions of a locked linkage [m]; None for the default.
+    assemble : bool
+        Whether to close the joints first.
+    dense : bool
+        Whether to keep the polynomials.
+    estimate_error : bool
+        Whether to estimate the global error by a second run.
     """
 
     duration: float
@@ -48,14 +65,14 @@ class RunSettings:
 
     @property
     def setting(self) -> float:
-        """What steers the method, once it is chosen: the tolerance, or the step [s]."""
+        """The tolerance or step [s] that controls the method, once the method is chosen."""
         setting = self.step if self.tolerance is None else self.tolerance
         assert setting is not None
         return setting
 
 
 def output_times(duration: float, step: float) -> Floats:
-    """0, step, 2 step, ... up to the duration, which is hit exactly if it is a multiple."""
+    """0, step, 2 step, ... up to the duration, which is reached exactly if it is a multiple."""
     count = math.floor(duration / step * (1 + 1e-12) + 1e-9)
     times: Floats = np.arange(count + 1.0)
     if abs(count * step - duration) <= 1e-9 * step:
@@ -67,7 +84,7 @@ def output_times(duration: float, step: float) -> Floats:
 def check_outputs(
     duration: float, every: float | None, given: Sequence[float] | Floats | None
 ) -> tuple[Floats, float]:
-    """Times of the outputs, and the time between them (where any are given: as if none were)."""
+    """Output times and the time between them; with given times, the latter is the default."""
     if given is None:
         step = duration / 1000 if every is None else check_within("output_step", every, duration)
         if duration / step > MOST_OUTPUTS:
@@ -82,11 +99,11 @@ def check_outputs(
 
 
 def check_seconds(name: str, value: float) -> float:
-    """A positive number of seconds as a float, or a sentence."""
+    """A positive number of seconds as a float; raises ValueError otherwise."""
     seconds = _float(name, value, "a positive number of seconds")
     if not (np.isfinite(seconds) and seconds > 0):
         raise ValueError(f"{name} = {seconds:g} s; give a positive number of seconds")
-    # quotients of two of them are finite, so steps and outputs can be counted
+    # quotients of two such numbers are finite, so steps and outputs can be counted
     if not 1 / LARGEST_NUMBER <= seconds <= LARGEST_NUMBER:
         raise ValueError(
             f"{name} = {seconds:g} s; give a number of seconds from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
@@ -95,7 +112,7 @@ def check_seconds(name: str, value: float) -> float:
 
 
 def check_within(name: str, value: float, duration: float) -> float:
-    """The same, not longer than the duration."""
+    """A positive number of seconds, at most the duration, as a float; raises ValueError otherwise."""
     seconds = check_seconds(name, value)
     if seconds > duration:
         raise ValueError(f"{name} = {seconds:g} s is longer than the duration, {duration:g} s")
@@ -103,7 +120,7 @@ def check_within(name: str, value: float, duration: float) -> float:
 
 
 def check_metres(name: str, value: float) -> float:
-    """A number of metres from 0 as a float, or a sentence."""
+    """A non-negative number of metres as a float; raises ValueError otherwise."""
     number = _float(name, value, "a number of metres")
     if not (np.isfinite(number) and number >= 0):
         raise ValueError(f"{name} = {number:g} m; give a number of metres, 0 for none")
@@ -117,12 +134,12 @@ def _float(name: str, value: float, wanted: str) -> float:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} = {value!r}; give {wanted}") from error
     except OverflowError as error:
-        # a whole number beyond all floats
+        # an integer beyond the range of floats
         raise ValueError(f"{name} = {short(value)}; give {wanted}") from error
 
 
 def check_tolerance(value: float) -> float:
-    """A tolerance that methods can aim at, or a sentence."""
+    """A tolerance that methods can reach; raises ValueError otherwise."""
     number = _float("tolerance", value, "a number from 1e-15 to 0.1")
     if not 1e-15 <= number <= 0.1:
         raise ValueError(f"tolerance = {number:g}; give a number from 1e-15 to 0.1")
@@ -130,7 +147,7 @@ def check_tolerance(value: float) -> float:
 
 
 def check_max_steps(value: float) -> int:
-    """How many steps are allowed, or a sentence."""
+    """The step limit as an integer; raises ValueError otherwise."""
     steps = _float("max_steps", value, "at least 1")
     if not steps >= 1:
         raise ValueError(f"max_steps = {steps:g}; give at least 1")
@@ -144,7 +161,7 @@ def default_settings(
     tolerance: float | None = None,
     max_steps: float = MOST_STEPS,
 ) -> RunSettings:
-    """What many runs side by side ask for, checked: the default method, and all else as it is if left out."""
+    """Checked settings of a batch of runs, with the default method and defaults for all other settings."""
     duration = check_seconds("duration", duration)
     return RunSettings(
         duration=duration,
@@ -162,14 +179,14 @@ def default_settings(
 
 
 def check_at_crossing(word: str) -> str:
-    """One of the three words, or a sentence."""
+    """One of the three choices; raises ValueError otherwise."""
     if word not in AT_CROSSING:
         raise ValueError(f"at_crossing = {word!r}; give '{CONTINUE}', '{STOP}' or '{BRANCHES}'")
     return word
 
 
 def check_times(what: str, times: Any, end: float, why: str) -> Floats:
-    """Increasing times from 0 to an end [s] as an array, or a sentence; why: what the end is."""
+    """Increasing times from 0 to an end [s] as an array; raises ValueError otherwise; why: what the end is."""
     try:
         out = np.array(times, dtype=float)
     except (TypeError, ValueError) as error:

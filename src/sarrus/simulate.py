@@ -1,4 +1,4 @@
-"""The front door: a mechanism and a duration in, a result out. The heavy half is in run_single.py."""
+"""`sarrus.simulate`: checks its arguments and the mechanism; run_single.py does the run."""
 
 from __future__ import annotations
 
@@ -51,37 +51,65 @@ def simulate(
 ) -> Result:
     """Simulate a mechanism for `duration` seconds.
 
-    output_step: time between outputs [s], a thousandth of the duration if left out; or outputs: any
-    increasing times from 0 to the duration [s]. tolerance: error aimed at, relative to the size of the
-    mechanism, 1e-10 if left out. Methods with a fixed step take `step` [s] instead (the output step if left
-    out); options: further parameters of the method, and max_steps, how many steps it may make. method: a name, a
-    Python function of your own (`sarrus.method`, docs/own-methods.md), or the file that has it. at_crossing: what
-    to do where motions meet: "continue" along the analytic continuation, "stop" there, or stop and list the
-    "branches" (`result.branches`). dense: keep the polynomials of the motion, so that `result.at(t)` reads it at
-    any time. estimate_error: run a second time, more exactly, and tell the global error
-    (`result.error_estimate`).
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism at its initial configuration.
+    duration : float
+        Simulated time [s].
+    output_step : float, optional
+        Time between outputs [s]. Default: a thousandth of the duration.
+    outputs : array_like, optional
+        Increasing output times from 0 to the duration [s], instead of `output_step`.
+    tolerance : float, optional
+        Target error relative to the size of the mechanism. Default: 1e-10.
+    method : str or callable, optional
+        Name of a method, a Python function (`sarrus.method`, docs/own-methods.md), or the file that defines it.
+    step : float, optional
+        Step [s] of methods with a fixed step, instead of `tolerance`. Default: the output step.
+    at_crossing : {"continue", "stop", "branches"}, optional
+        What to do at a singular configuration where branches meet: follow the analytic continuation, stop, or
+        stop and list the branches (`result.branches`).
+    assemble : bool, optional
+        First close joints that are apart, as `sarrus.assemble` does. `mechanism.assemble` also requests this.
+    misfit : float, optional
+        Largest dimensional mismatch to repair [m]. A linkage that is locked, but would move if its joints had
+        this much play, is made mobile by the smallest change of its dimensions; a note states the change. A
+        linkage with a larger mismatch is rejected. Default: 1e-8 of its length; 0 simulates it as a structure.
+    dense : bool, optional
+        Keep the polynomials of the motion, so that `result.at(t)` evaluates it at any time.
+    estimate_error : bool, optional
+        Run a second time with higher accuracy and estimate the global error (`result.error_estimate`).
+    follow : Branch, optional
+        A branch from `sarrus.branches` or `result.branches`, also one of several with a common tangent. The run
+        starts at a configuration on this branch, a small distance from the singular configuration, and moves
+        along it. A note states the distance.
+    events : sequence of Event, optional
+        Events to locate in addition to those of the mechanism, each made by `sarrus.when`. `result.events` has
+        time, state and value of each event that occurred. A terminal event ends the run.
+    **options : float
+        Further parameters of the method, and `max_steps`, the largest number of steps.
 
-    assemble: close joints that are apart first, as `sarrus.assemble` does (a mechanism may ask for it
-    itself). misfit [m]: a linkage that is locked, but would move if its joints had this much play, is made to
-    move by changing its dimensions as little as possible, a note saying how much; 1e-8 of its length if left
-    out, 0 to take it as the structure it is. With more misfit than that it is rejected.
+    Returns
+    -------
+    Result
+        A run that exceeds its tolerance, violates the energy balance or loses its branch ends early.
+        `result.status` then says so, and the result contains only the valid part.
 
-    follow: a branch (of `sarrus.branches` or `result.branches`), also one of several with a common tangent. The
-    run starts at a configuration on it, a small distance from the singular one, and moves along it; a note states
-    how far. events: what to look for besides the mechanism's own events, each made by `sarrus.when`;
-    `result.events` has time, state and value of each that occurred, and a terminal one ends the run.
-
-    Raises MechanismError if the mechanism cannot be simulated, ValueError for other arguments. A run
-    that loses its tolerance, energy balance or branch ends early: `result.status` says so, and the
-    result holds only what is good.
+    Raises
+    ------
+    MechanismError
+        If the mechanism cannot be simulated.
+    ValueError
+        If another argument is invalid.
     """
-    # plain floats: a whole number of another type would compile the kernels again
+    # plain floats: an integer type would compile the kernels again
     duration = check_seconds("duration", duration)
     times, every = check_outputs(duration, output_step, outputs)
     settings = RunSettings(
         duration=duration,
         outputs=times,
-        # what is neither a name nor a function is no method's name
+        # anything that is neither a name nor a function gives an unknown method name
         method=of_function(method).name if callable(method) else str(method),
         tolerance=None if tolerance is None else check_tolerance(tolerance),
         step=None if step is None else check_within("step", step, duration),
@@ -101,7 +129,7 @@ def simulate(
         mechanism = start.mechanism
     known = check_for_run(mechanism, settings.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)
-    # the compiler and SciPy load slowly: only a mechanism that can be simulated pays for them
+    # the compiler and SciPy load slowly, so they are imported only once the mechanism has passed its checks
     begin = time.perf_counter()
     from .run_single import solve
 

@@ -1,11 +1,11 @@
-"""A result as one HDF5 file: written whole, read back to the last bit; plain arrays and text, no pickles.
+"""A result as one HDF5 file, complete or absent, read back bit for bit; plain arrays and text, no pickles.
 
-The file holds the mechanism as the text of a model file, what was asked, and the outcome: a group for each
-dataclass, a dataset for each array, JSON for words and numbers. The model is built again from the mechanism;
-of forms only what differs from the model's is kept. Python functions (user forces) are kept by name alone.
+The file contains the mechanism as the text of a model file, the settings, and the outcome: a group for each
+dataclass, a dataset for each array, JSON for words and numbers. The model is rebuilt from the mechanism; of forms,
+only what differs from the model's is stored. Python functions (user forces) are stored by name only.
 
-A digest at the end of the file makes a flipped bit an error, not another number. What is read is checked: how much
-it is before the first byte of it is read (hdf5.py), then its types and shapes (stored_types.py).
+A digest at the end of the file turns a flipped bit into an error instead of a wrong number. All input is checked:
+first its total size, before any data are read (hdf5.py), then its types and shapes (stored_types.py).
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
 VERSION = 3
-# arrays smaller than this are not worth compressing
+# smaller arrays are not worth compressing
 SMALL = 256
-# CPU time to load HDF5 and read a small file, with much to spare [s]; bytes that are read in a second, at least
+# generous CPU time to load HDF5 and read a small file [s]; lower bound of the read rate [bytes/s]
 START_SECONDS, READ_RATE = 5.0, 5_000_000
-# bytes that no process has
+# more bytes than any process has
 MOST_MEMORY = 1 << 46
 # members of every file
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
-# what a record computes when asked for: kept, since it may take functions that are not
+# values that a record computes on access; stored, because they may need functions that are not stored
 DERIVED = ("a", "norms", "energies", "drive_forces")
 
 
 class SavedResultError(ValueError):
-    """A file that holds no result, or one that cannot be read; the message says which and why."""
+    """A file without a result, or one that cannot be read; the message says which and why."""
 
 
 def save_parts(
@@ -65,12 +65,12 @@ def save_parts(
     parts: dict[str, Any],
     groups: dict[str, Arrays],
 ) -> Path:
-    """Write the parts of a result, and groups of further arrays; the file appears whole or not at all."""
+    """Write the parts of a result and groups of further arrays; the file appears complete or not at all."""
     from . import __version__
 
     plain = mechanism.copy()
     plain.user_forces = []
-    # those that were located are kept with the outcome
+    # located events are stored with the outcome
     plain.events = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
     derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
@@ -93,7 +93,7 @@ def save_parts(
 def load_parts(
     path: str | Path, names: Iterable[str], verify: bool
 ) -> tuple[Mechanism, Model, dict[str, Any]]:
-    """The mechanism, its model, and parts by name; raises SavedResultError with a sentence."""
+    """The mechanism, its model, and parts by name; raises SavedResultError."""
     path = Path(path)
     wanted = [*MEMBERS, *names]
     with _explained(path), open_sealed(path, verify, lambda: try_result(path, names)) as file:
@@ -107,7 +107,7 @@ def load_parts(
 
 
 def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
-    """A group of further arrays; raises SavedResultError with a sentence."""
+    """A group of further arrays; raises SavedResultError."""
     with _explained(path), open_sealed(path, verify, lambda: try_result(path, [group])) as file:
         below = _branch(scan(file, [group], path.stat().st_size, _room)[group])
         return {
@@ -118,7 +118,7 @@ def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
 def try_result(path: Path, names: Iterable[str]) -> None:
     """Read members of a file in a child process, with limits on time and memory; raises SavedResultError.
 
-    Damaged bytes, and such as are made for it, keep the HDF5 library in an endless loop that Ctrl-C does not end.
+    Damaged or malicious bytes can trap the HDF5 library in an endless loop that Ctrl-C does not end.
     """
     with _explained(path):
         limits = ProcessLimits(
@@ -136,7 +136,7 @@ def try_result(path: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Whatever a file leads to is told in a sentence with its path."""
+    """Turn any error that a file causes into a SavedResultError with its path."""
     if not path.is_file():
         raise SavedResultError(f"there is no file {path}")
     try:
@@ -148,7 +148,7 @@ def _explained(path: Path) -> Iterator[None]:
     except PermissionError as error:
         raise SavedResultError(f"{path} cannot be read: {error.strerror}") from error
     except Exception as error:
-        # of what a stranger wrote: nothing else can go wrong here
+        # untrusted input: any error here is caused by the file
         raise SavedResultError(
             f"{path} is damaged ({_first_line(error)}); save the result again"
         ) from error
@@ -197,13 +197,13 @@ def _read_parts(
     parts = {name: _read(file[name], model, sizes) for name in names}
     derived = {name: _read(x, model, sizes) for name, x in _branch(file["derived"]).members.items()}
     check_result(parts, derived, sizes)
-    # where a cached property looks first
+    # cached properties look here first
     vars(parts["outcome"].record).update(derived)
     return mechanism, model, parts
 
 
 def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
-    """Write a value below a group: an array, a tuple, one of our dataclasses, or what JSON holds."""
+    """Write a value below a group: an array, a tuple, one of our dataclasses, or a JSON value."""
     if isinstance(value, np.ndarray):
         _write_array(group, name, value)
         return
@@ -219,20 +219,20 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
 
 
 def _write_arrays(group: h5py.Group, arrays: Arrays) -> None:
-    """Write arrays under any names."""
+    """Write arrays with arbitrary names."""
     for i, (name, values) in enumerate(arrays.items()):
-        # a slash in a name would open a group
+        # a slash in a name would create a group
         _write_array(group, str(i), values).attrs["name"] = name
 
 
 def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> h5py.Dataset:
-    # the lightest level: the last bits of numbers are noise, which nothing compresses
+    # the fastest level: the last bits of numbers are noise, which does not compress
     packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
     return group.create_dataset(name, data=values, **(packed if values.size >= SMALL else {}))
 
 
 def _parts(value: Any, model: Model) -> dict[str, Any] | None:
-    """The parts of a value by name; None if it has none that stand alone."""
+    """The parts of a value by name; None if it has no separate parts."""
     if value is model:
         return {}
     if isinstance(value, type(model.form)):
@@ -269,7 +269,7 @@ def _read(node: GroupNode | Leaf, model: Any, sizes: dict[str, int]) -> Any:
 
 
 def _makers() -> dict[str, Callable[..., Any]]:
-    """What a file may hold, by name."""
+    """The classes a file may contain, by name."""
     from .methods import Motion, Outcome, Record, Status
     from .methods.monitor import MonitoredSteps, Piece, Watch
     from .methods.outcome import AccelerationRule, LocatedEvents, MotionPart, StepHistory
@@ -295,14 +295,14 @@ def _makers() -> dict[str, Callable[..., Any]]:
 
 
 def _signature(model: Model) -> Floats:
-    """Numbers that tell whether another model has the same coordinates."""
+    """Numbers that show whether another model has the same coordinates."""
     f = model.form
     parts = (f.D_start, f.D_col, f.D_val, f.e0, f.phi0, f.M_val, model.places.data, model.origins)
     return np.concatenate([np.ravel(part).astype(float) for part in parts])
 
 
 def _not_kept(name: str, path: Path) -> Callable[..., Any]:
-    """What stands for the function of a user force."""
+    """A placeholder for the function of a user force."""
 
     def missing(t: float, position: Floats, velocity: Floats) -> Floats:
         raise MechanismError(

@@ -1,9 +1,9 @@
-"""What each part of a saved result is: types of its fields, types and shapes of its arrays.
+"""Types of the parts of a saved result: types of its fields, types and shapes of its arrays.
 
 An array is a letter (f: float64, i: int64) and its sizes: a number, a size of the model (nq coordinates, nc
 equations, torsions, drives), or any other word, which stands for the same size in all fields of an object.
 "a|b" is one of two, "k+1" one more than k. Other fields: float, int, bool, text, {float}, {int}, {value}: by name,
-[text], the name of a class, (Class): a tuple of them. A question mark: or nothing.
+[text], the name of a class, (Class): a tuple of them. A question mark means optional.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "derived": {"a": "f n nq", "norms": "f n 3", "energies": "f 2 n", "drive_forces": "f n drives"},
 }  # fmt: skip
-# of the form of a method or watch, what may differ from the model's
+# fields of the form of a method or monitor that may differ from the model's
 OF_FORMS = {"K_M": "i m", "K_M_val": "f m", "K_A": "i 0", "K_A_1": "i 0", "K_A_2": "i 0"}
 OF_FORMS |= {"eps": "f nc", "rho": "f nc"}
-# refinements and corrections of a solve: more would only take time
+# limit of refinements and corrections of a solve: more would only take time
 MOST_REPEATS = 1000
 
 _PLAIN: dict[str, Callable[[Any], bool]] = {
@@ -77,13 +77,13 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "int": lambda x: isinstance(x, int) and not isinstance(x, bool),
     "bool": lambda x: isinstance(x, bool),
     "text": lambda x: isinstance(x, str),
-    # of an option: of other engines some are words
+    # type of an option: some options of other engines are words
     "value": lambda x: isinstance(x, int | float | str),
 }
 
 
 def sizes_of(model: Model) -> dict[str, int]:
-    """The sizes that a model has, by the words above."""
+    """The sizes of a model, by the words above."""
     nq, torsions = model.coordinates, len(model.loads.torsions.first)
     return {
         **{"nq": nq, "2nq": 2 * nq, "nc": len(model.form.phi0), "torsions": torsions},
@@ -94,15 +94,15 @@ def sizes_of(model: Model) -> dict[str, int]:
 def check_fields(
     kind: str, parts: dict[str, Any], sizes: dict[str, int], fields: dict[str, str] | None = None
 ) -> None:
-    """Raise ValueError with a sentence if a field is unknown, or not of its type and shape.
+    """Raise ValueError if a field is unknown, or not of its type and shape.
 
-    Fields may be missing that have come since a file was written, and have defaults.
+    Fields with defaults that are newer than the file may be missing.
     """
     fields = FIELDS[kind] if fields is None else fields
     if odd := set(parts) - set(fields):
         raise ValueError(f"{kind} has an unknown field '{min(odd)}'")
     known = dict(sizes)
-    # in the order of the table: the first array with a size says how large it is
+    # in the order of the table: the first array with a size defines it
     for name in fields:
         if name in parts:
             _check(parts[name], fields[name], known, f"{kind}.{name}")
@@ -110,12 +110,12 @@ def check_fields(
 
 
 def check_result(parts: dict[str, Any], derived: dict[str, Any], sizes: dict[str, int]) -> None:
-    """The same for a result: whether its outputs are those that were asked for."""
+    """The same for a result; also checks that its outputs are the requested ones."""
     for name, kind in (("start", "Record"), ("settings", "RunSettings"), ("outcome", "Outcome")):
         _check_class(parts[name], kind, name)
     outcome, wanted = parts["outcome"], len(parts["settings"].outputs)
     count = len(outcome.record)
-    # a run that stops at a crossing has an output there
+    # a run that stops at a crossing has an additional output there
     most = wanted if outcome.status == "done" else wanted + 1
     if count > most or (outcome.status == "done" and count < wanted):
         raise ValueError(
@@ -131,7 +131,7 @@ def check_result(parts: dict[str, Any], derived: dict[str, Any], sizes: dict[str
 
 
 def check_form(parts: dict[str, Any], model: Model) -> None:
-    """The same for what a form has of its own: kernels use it without looking."""
+    """The same for the fields of a form: kernels use them without checks."""
     check_fields(
         "Form", parts, sizes_of(model), {name: OF_FORMS[name] for name in parts if name in OF_FORMS}
     )
@@ -210,7 +210,7 @@ def _fits(size: int, words: str, known: dict[str, int]) -> bool:
 
 
 def _check_indices(kind: str, parts: dict[str, Any]) -> None:
-    """What kernels and readers use to find other numbers must lead to some."""
+    """Indices that kernels and readers use must be in range."""
     if kind in ("StepPolynomials", "MonitoredSteps"):
         _within(parts["orders"], 0, parts["coefficients"].shape[1] - 1, f"{kind}.orders")
     if kind == "StepPolynomials":
@@ -238,7 +238,7 @@ def _check_indices(kind: str, parts: dict[str, Any]) -> None:
             raise ValueError("Record.times is not finite")
     elif kind == "MotionPart":
         pieces, steps = parts["pieces"], len(parts["restored"])
-        # a last piece without length may hold the end itself
+        # a last piece of zero length may represent the end itself
         if len(pieces.starts) != steps + 1 or len(pieces.orders) not in (steps, steps + 1):
             raise ValueError(f"Part.pieces are {len(pieces.orders)} of {steps} steps")
     elif kind in ("Sampling", "AccelerationRule"):

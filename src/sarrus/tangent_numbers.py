@@ -1,8 +1,8 @@
-"""Numbers with derivatives: the text that builds a model of numbers gives the derivatives of the model too.
+"""Numbers with derivatives: the code that builds a model then also gives the derivatives of the model.
 
-A `TracedNumber` of a `TangentTape` tape holds its value and derivatives by some parameters; operations follow the
-rules of derivatives, and comparisons look at values. Where a model takes eigenvectors, it chooses a frame by
-them: any frame does, so that the choice counts as fixed.
+A `TracedNumber` of a `TangentTape` has a value and its derivatives with respect to some parameters (forward-mode
+automatic differentiation); comparisons use values. Where a model chooses a frame by eigenvectors, any frame is
+valid, so the choice counts as constant.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .tracing import _COMPARE, _PLAIN, Tape, TracedNumber
 
 
 class TangentTape(Tape):
-    """Numbers with derivatives by `count` parameters."""
+    """Numbers with derivatives with respect to `count` parameters."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class TangentTape(Tape):
         return TracedNumber(self, "x", row) if row[1:].any() else float(value)
 
     def do(self, op: str, *operands: Any) -> Any:
-        """Do an operation, and that of the derivatives."""
+        """Evaluate an operation and its derivatives."""
         if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
             return NotImplemented
         rows = [self._row(x) for x in operands]
@@ -40,7 +40,7 @@ class TangentTape(Tape):
         return self._made(_RULES[op](*rows))
 
     def pick(self, many: TracedNumber, i: int) -> Any:
-        """One of the values of an operation that gives several."""
+        """One of the values of an operation with several results."""
         return many.value[i]
 
     def ask(self, op: str, a: Any, b: Any) -> bool:
@@ -57,7 +57,7 @@ class TangentTape(Tape):
 
 
 def split_tangents(values: Any, count: int) -> tuple[Floats, Floats]:
-    """Values (n,) and derivatives (n, count) of numbers, plain ones among them."""
+    """Values (n,) and derivatives (n, count) of numbers, which may include plain ones."""
     items = np.ravel(np.asarray(values, dtype=object)).tolist()
     out = np.zeros((len(items), 1 + count))
     for row, x in zip(out, items, strict=True):
@@ -74,7 +74,7 @@ def _times(a: Floats, b: Floats) -> Floats:
 
 
 def _over(a: Floats, b: Floats) -> Floats:
-    # a division by zero raises, as that of floats does
+    # division by zero raises an error, as for floats
     share = float(a[0]) / float(b[0])
     out = (a - share * b) / b[0]
     out[0] = share
@@ -113,11 +113,11 @@ _RULES: dict[str, Callable[..., Floats]] = {
     "-": lambda a, b: a - b,
     "*": _times,
     "/": _over,
-    # of equal ones the first, as Python's
+    # of equal values the first, as in Python
     "max": lambda a, b: b if b[0] > a[0] else a,
     "neg": lambda a: -a,
     "abs": lambda a: -a if a[0] < 0.0 else a,
-    # at zero a root has no derivative: lengths that vanish are tested for, not computed with
+    # the square root has no derivative at zero: vanishing lengths are only tested, never used in computations
     "sqrt": _of_one(_PLAIN["sqrt"], lambda x: 0.5 / _PLAIN["sqrt"](x) if x > 0.0 else 0.0),
     "sin": _of_one(math.sin, math.cos),
     "cos": _of_one(math.cos, lambda x: -math.sin(x)),

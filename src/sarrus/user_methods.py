@@ -1,8 +1,8 @@
-"""Methods that users bring: a plain Python function, its name, and how it is found.
+"""User-defined methods: a plain Python function, its name, and how it is found.
 
-A step is a function `step(system, state, h)` that returns the next `State` (or `(q, v)`, or `(q, v, a)`); a
-generator function of the same arguments that yields one state after another serves as well. What `system`
-offers is in `methods/constrained_system.py`: M, Phi, J, Q, curvature, project, solve.
+A step is a function `step(system, state, h)` that returns the next `State` (or `(q, v)`, or `(q, v, a)`), or a
+generator function of the same arguments that yields one state after another. `methods/constrained_system.py`
+documents `system`: M, Phi, J, Q, curvature, project, solve.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .names import short, shown
 from .thresholds import LARGEST_NUMBER
 
 GROUP = "sarrus.methods"
-# a file of Python is not larger [bytes]
+# limit of the size of a Python file [bytes]
 MOST_BYTES = 10_000_000
-# a method of a higher order is a mistake
+# a higher order is taken as a mistake
 MOST_ORDER = 1000
 COORDINATES = ("natural", "euler", "points")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -35,9 +35,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class State:
-    """Where a motion stands: time [s], coordinates, velocities.
+    """The state of a motion: time [s], coordinates, velocities.
 
-    a, lam: accelerations and multipliers, if the method has them; memory: whatever it wants to have again in its
+    a, lam: accelerations and multipliers, if the method has them; memory: anything that the method needs in its
     next step.
     """
 
@@ -51,10 +51,11 @@ class State:
 
 @dataclass(frozen=True)
 class OwnMethod:
-    """A user's function and what is said of it.
+    """A user's function and its properties.
 
-    order: of the method, 0 if unknown; needs_step: it is given a step [s], else a tolerance, and chooses the
-    times of its states itself; coordinates: "natural" (ours), "euler" or "points"; options: further parameters.
+    order: of the method, 0 if unknown; needs_step: it gets a step [s]; otherwise it gets a tolerance and chooses
+    the times of its states itself; coordinates: "natural" (default), "euler" or "points"; options: further
+    parameters.
     """
 
     name: str
@@ -66,12 +67,12 @@ class OwnMethod:
 
     @property
     def title(self) -> str:
-        """The first line of its documentation."""
+        """The first line of its docstring."""
         return (inspect.getdoc(self.function) or "a method of one's own").splitlines()[0]
 
     @property
     def fingerprint(self) -> str:
-        """Of the file that it stands in: what was measured with another text is measured again."""
+        """Fingerprint of its file: measurements are repeated when the file has changed."""
         try:
             text = Path(inspect.getsourcefile(inspect.unwrap(self.function)) or "").read_bytes()
         except (OSError, TypeError):
@@ -80,7 +81,7 @@ class OwnMethod:
         return hashlib.sha256(text).hexdigest()[:16]
 
 
-# by name: those of this process, whatever file or package they come from
+# methods of this process by name, from any file or package
 _KNOWN: dict[str, OwnMethod] = {}
 _LOADED: dict[tuple[str, str], Any] = {}
 
@@ -93,11 +94,25 @@ def method(
     coordinates: str = "natural",
     **options: float,
 ) -> Callable[[F], F]:
-    """Give a function that advances a mechanism in time a name, by which it is found like any other method.
+    """Register a function that advances a mechanism in time as a method of this name.
 
-    order: its order, which `sarrus check-method` compares with what it measures. needs_step: it gets a step [s];
-    else a tolerance, and it sets the time of its states. coordinates: "natural", "euler" (places and Euler
-    parameters of bodies, in the plane an angle) or "points". options: further parameters with their defaults.
+    Parameters
+    ----------
+    name : str
+        Name of the method, for `simulate(..., method=name)`.
+    order : int, optional
+        Order of the method, which `sarrus check-method` compares with the measured order; 0 if unknown.
+    needs_step : bool, optional
+        True: the function gets a step [s]. False: it gets a tolerance, and sets the times of its states.
+    coordinates : {"natural", "euler", "points"}, optional
+        Coordinates of the system; "euler": positions and Euler parameters of bodies, in the plane an angle.
+    **options : float
+        Further parameters with their defaults.
+
+    Returns
+    -------
+    callable
+        A decorator.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"method name {name!r}: give letters, digits, - and _, such as 'my-alpha'")
@@ -112,7 +127,7 @@ def method(
             )
 
     def tag(function: F) -> F:
-        # what decorators put around a function may not keep notes on it: the registry does
+        # other decorators may drop attributes of a function, so the registry stores its properties
         register(OwnMethod(name, function, order, needs_step, coordinates, dict(options)))
         return function
 
@@ -125,13 +140,13 @@ def _show(value: object) -> str:
 
 
 def register(own: OwnMethod) -> OwnMethod:
-    """Make a method known by its name; of the same name the last one counts."""
+    """Register a method by its name; a later method of the same name replaces it."""
     _KNOWN[own.name] = own
     return own
 
 
 def of_function(function: Callable[..., Any]) -> OwnMethod:
-    """The method that a function is: as decorated, else a step of unknown order under its own name."""
+    """The method of a function: as decorated, otherwise a step of unknown order under the function's name."""
     for own in _KNOWN.values():
         if own.function is function:
             return own
@@ -153,7 +168,7 @@ def find(name: str) -> OwnMethod | None:
 
 
 def installed() -> list[str]:
-    """Names of methods that installed packages bring."""
+    """Names of methods that installed packages provide."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
@@ -178,12 +193,12 @@ def _from_file(path: Path, wanted: str) -> OwnMethod:
         known = ", ".join(there) or "none"
         raise ValueError(f"{path} has no function '{wanted or 'step'}'; its functions: {known}")
     own = next((o for o in here if o.function is function), None)
-    # a bare `step` is called like its file
+    # an undecorated `step` is named after its file
     return own or register(OwnMethod(_word(path.stem), function))
 
 
 def load_file(path: Path) -> Any:
-    """Run a Python file once, as a module of its own; a changed file is run again."""
+    """Run a Python file once, as a separate module; a changed file is run again."""
     try:
         text = read_file(path, MOST_BYTES)
     except OSError as error:
@@ -195,7 +210,7 @@ def load_file(path: Path) -> Any:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        # what Numba caches and what dataclasses look up ask for the module by its name
+        # Numba's cache and dataclasses look up the module by its name
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)

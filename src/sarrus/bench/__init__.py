@@ -18,5 +18,5 @@ __all__ = [
     "save_run",
 ]
 
-# modules load when they are used
+# Modules are loaded on first use.
 __getattr__ = load_on_use(__name__)

@@ -1,7 +1,7 @@
-"""Cells of a benchmark, of methods and of engines: where they are kept, whether they are there, what is left out.
+"""Cells of a benchmark of methods or engines: where they are stored, whether they exist, and which are skipped.
 
-A cell is one setting of one method or engine on one problem, and one file, written whole or not at all; a stopped
-benchmark goes on where it was.
+A cell is one setting of one method or engine on one problem, stored as one file, written atomically; a stopped
+benchmark can be resumed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..runs.provenance import describe_origin
 from ..runs.run_records import CellRecord as CellRecord
 from ..runs.run_records import InvalidRecordError, read_record
 
-# repeats of a first look, if it is short
+# Repeats of a first timing, if it is short.
 FIRST_LOOK = 3
 
 
@@ -36,17 +36,17 @@ class BenchCell:
         raise NotImplementedError
 
     def path(self, folder: Path) -> Path:
-        """Where its record is kept; options and duration are part of the name."""
+        """Return the path of its record; options and duration are part of the name."""
         options = "-".join(f"{k}{v:g}" for k, v in self.problem.options.items())
         name = f"{self.problem.id}-{options}-{self.problem.duration:g}s"
         return folder / name / self.method / f"{self.kind}-{self.setting:.3e}.json"
 
     def about(self) -> Record:
-        """What its record has besides that of a run: what it was made with."""
+        """Return the fields of its record in addition to those of a run: what it was made with."""
         raise NotImplementedError
 
     def load(self, path: Path, kind: type[CellRecord]) -> Record | None:
-        """Its record if it is there, valid, and of this problem, method, setting and version; else None."""
+        """Return its stored record if it is valid and of this problem, method, setting and version; else None."""
         try:
             record = read_record(path, kind)
         except (OSError, InvalidRecordError):
@@ -62,7 +62,7 @@ class BenchCell:
         return record if fits else None
 
     def take(self, path: Path, found: Record | None, run: Callable[[], Record]) -> Record:
-        """What was found, or the record of a run, which is kept."""
+        """Return the record that was found, or run the cell and store its record."""
         if found is None:
             check_outputs(path.parent, [path.name])
             found = run()
@@ -70,7 +70,7 @@ class BenchCell:
         return found
 
     def skip(self, before: Sequence[Record], budget: float, command: str) -> Record | None:
-        """A record that says so, if the last run with a longer step tells that this one exceeds the budget [s]."""
+        """Return a "skipped" record if the last run with a longer step shows that this exceeds the budget [s]."""
         done = [r for r in before if r["timings"]["repeats"] and r["step"]]
         if self.kind != "step" or not done:
             return None
@@ -79,7 +79,7 @@ class BenchCell:
         return self.empty(SKIPPED, message, command) if guess > budget else None
 
     def empty(self, status: str, message: str, command: str) -> Record:
-        """The record of a run that gave nothing, with the sentence why."""
+        """Return the record of a run without a result, with the reason."""
         problem = self.problem
         return {
             "schema": 1,

@@ -1,7 +1,7 @@
-"""The clock: one thread on one core, a warm-up, several repeats, and a calibration beside them.
+"""Timing: one thread on one core, a warm-up, several repeats, and a calibration.
 
-The solve with the recording of all outputs is timed, which ranks, and the solve alone. Times of two machines are
-put side by side as multiples of the calibration kernel, timed in the same run.
+Two times are measured: the solve including the recording of all outputs, which is used for ranking, and the solve
+alone. Times of different machines are compared as multiples of the calibration kernel, timed in the same run.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..kernels import specialise
 from ..result import Result
 
 REPEATS = 7
-# when the median lies this far above the best, something else was running
+# If the median is this far above the best time, something else was running.
 BUSY = 0.15
 CALIBRATION_VERSION = 1
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of one setting [s]; spread: how far the median of cpu lies above its minimum, relative.
+    """Times of one setting [s]; spread: relative excess of the median of cpu over its minimum.
 
-    cpu: of the solve and of recording all outputs, which is what ranks; solve: without the recording; same_bits:
-    whether every repeat gave the same numbers to the last bit.
+    cpu: solve and recording of all outputs, used for ranking; solve: without the recording; same_bits:
+    whether every repeat gave bitwise identical numbers.
     """
 
     repeats: int
@@ -52,7 +52,7 @@ class Timing:
     load: float
 
     def as_dict(self) -> dict[str, Any]:
-        """For a JSON file."""
+        """Return the times as data for a JSON file."""
         named = asdict(self)
         return {"import": named.pop("load"), **named}
 
@@ -65,9 +65,9 @@ def time_solve(
 ) -> tuple[Result, Timing]:
     """Run once to warm up, then repeatedly; returns the result and the times of its solve.
 
-    patience [s]: no further repeat is begun after this long; a run that long needs no more. own_code: code of the
-    mechanism's own is made before, or serves if it is on the disk; None if there is no such thing. No repeat may
-    depend on what ran before it.
+    patience [s]: no repeat starts after this time; a run that long needs no more. own_code: True compiles code
+    specialised for the topology beforehand, False uses it only if it is cached on disk; None if it does not apply.
+    No repeat may depend on what ran before it.
     """
     first = simulate()
     if own_code is not None and first.cpu_seconds <= patience:
@@ -79,7 +79,7 @@ def time_solve(
         wall: list[float] = []
         prints = {fingerprint(first)}
         while len(cpu) < repeats and (not cpu or time.perf_counter() - begin < patience):
-            # a long run has warmed up by itself
+            # A long run needs no warm-up.
             result = first if first.cpu_seconds > patience else simulate()
             cpu.append(result.cpu_seconds)
             solve.append(result.solve_seconds)
@@ -110,7 +110,7 @@ def time_solve(
 
 
 def fingerprint(result: Result) -> str:
-    """Digest of the numbers of a result."""
+    """Return a digest of the numbers of a result."""
     digest = hashlib.sha256()
     for part in (result.times, result.coordinates, result.rates, result.energy_balance):
         digest.update(np.ascontiguousarray(part).tobytes())
@@ -132,7 +132,7 @@ def one_core() -> Iterator[None]:
 
 
 def calibrate() -> float:
-    """CPU seconds of a fixed small workload, best of seven: how fast this machine is, now."""
+    """Return the CPU seconds of a fixed small workload, best of seven: the current speed of this machine."""
     matrix = np.zeros((24, 24))
     kernels.calibration.eliminate(matrix, 1)
     best = np.inf

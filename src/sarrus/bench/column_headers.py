@@ -1,7 +1,7 @@
-"""What the columns of a file are: told by the user, by their heads, or by the order of the source.
+"""Identifies the columns of a file: by the user's words, by their headers, or by the order of the source.
 
-Heads are read as people write them: "Time", "t [s]", "DX", "B0.x [m]", "P3x", "slider x". A head that may mean two
-things is not decided here: the sentence says what to write instead. What was read as what is always told.
+Headers are read as people write them: "Time", "t [s]", "DX", "B0.x [m]", "P3x", "slider x". An ambiguous header
+is not resolved here: the message says what to write instead. The interpretation is always reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..export import LEVELS
 from ..problems import Problem
 from ..runs.columns import unit_of
 
-# last words of heads, by the column they mean; DX is a displacement, as ADAMS writes it
+# Last words of headers, by the column they mean; DX is a displacement, as ADAMS writes it.
 WORDS = {
     "t": ("t", "time"),
     "energy": ("energy", "e", "etot", "etotal"),
@@ -28,11 +28,11 @@ WORDS = {
     **{"v" + c: ("v" + c, "vel" + c, c + "d", c + "dot", c + "'", f"d{c}dt") for c in "xyz"},
 }
 MEANS = {word: name for name, words in WORDS.items() for word in words}
-# words before a coordinate that say what of it is meant
+# Words before a coordinate that say whether its position or its velocity is meant.
 OF_PLACE, OF_VELOCITY = ("p", "pos", "position"), ("v", "vel", "velocity", "speed")
-# what other words may stand before without changing the meaning
+# Words that may precede others without changing the meaning.
 QUALITIES = ("total", "mechanical", "norm", "violation", "constraint", "of", "the")
-# what a file's unit is in ours
+# Factors that convert a file's unit to ours.
 SCALES = {
     "s": {"s": 1.0, "sec": 1.0, "ms": 1e-3},
     "m": {"m": 1.0, "cm": 1e-2, "mm": 1e-3},
@@ -48,12 +48,12 @@ SKIPPED = ("", "-", "_")
 
 
 class HeadError(ValueError):
-    """Columns that cannot be told; the message says why and what to write."""
+    """Columns that cannot be identified; the message says why and what to write."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """A head: as written, the column that it may mean, words before it, and its unit."""
+    """A header: its text, the column that it may mean, the words before it, and its unit."""
 
     text: str
     name: str | None
@@ -63,7 +63,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The column of each field of a row (None: not judged), what multiplies its numbers, and what to tell."""
+    """The column of each field of a row (None: not judged), the factor for its numbers, and notes to report."""
 
     names: tuple[str | None, ...]
     factors: tuple[float, ...]
@@ -71,7 +71,7 @@ class Meaning:
 
 
 def read_head(text: str) -> Head:
-    """What a head may mean."""
+    """Return what a header may mean."""
     text = text.strip().strip("\"'").strip()
     found = WITH_UNIT.match(text)
     plain, unit = (found[1], found[2].strip()) if found else (text, "")
@@ -85,10 +85,10 @@ def read_head(text: str) -> Head:
         last = before.pop()
     if last in "xyz" and before and before[-1] in (*OF_PLACE, *OF_VELOCITY):
         last = ("v" if before.pop() in OF_VELOCITY else "") + last
-    # X1, DX1: the number of a point that the source counts
+    # X1, DX1: the number of a point in the source's numbering.
     name = MEANS.get(last) or MEANS.get(last.rstrip("0123456789"))
     if name is None and len(last) > 1:
-        # P3x, Fx: a point and a coordinate
+        # P3x, Fx: a point and a coordinate.
         for tail in ("vx", "vy", "vz", "x", "y", "z"):
             if last.endswith(tail):
                 return Head(text, tail, " ".join([*before, last.removesuffix(tail)]), unit)
@@ -102,9 +102,9 @@ def find_meaning(
     asked: str | None = None,
     degrees: bool = False,
 ) -> Meaning:
-    """What the fields of rows mean; lines: those before the first row, in fields; asked: what the user says.
+    """Identify the fields of rows; lines: fields of the lines before the first row; asked: the user's words.
 
-    degrees: whether angles without a unit are in degrees. Raises HeadError.
+    degrees: angles without a unit are in degrees. Raises HeadError.
     """
     heads, units = _find_heads(list(lines), width)
     if asked is not None:
@@ -130,7 +130,7 @@ def find_meaning(
 
 
 def _find_heads(lines: list[list[str]], width: int) -> tuple[list[Head], list[str]]:
-    """The heads nearest to the rows, and the units of a line of their own below them."""
+    """Return the headers closest to the rows, and the units of a separate line below them."""
     units: list[str] = []
     for fields in reversed(lines):
         if len(fields) != width:
@@ -140,7 +140,7 @@ def _find_heads(lines: list[list[str]], width: int) -> tuple[list[Head], list[st
             units = units or bare
             continue
         heads = [read_head(f) for f in fields]
-        # prose may have as many words by chance: a time and one more column must be among them
+        # Prose may have the same number of words by chance, so a time and one more column must be among them.
         names = [h.name for h in heads]
         if "t" in names and plain_sum(n is not None for n in names) > 1:
             return heads, units
@@ -150,7 +150,7 @@ def _find_heads(lines: list[list[str]], width: int) -> tuple[list[Head], list[st
 def _by_heads(
     heads: list[Head], units: list[str], problem: Problem, degrees: bool
 ) -> Meaning | None:
-    """Columns by their heads; None if some say nothing and the others stand as in the source: its order then."""
+    """Identify columns by headers; None if some are unknown and the source's order fits the others."""
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
     chosen = {name: _choose(name, heads, problem) for name in sorted(known)}
     names: list[str | None] = [None] * len(heads)
@@ -187,13 +187,13 @@ def _by_heads(
 
 
 def _choose(name: str, heads: list[Head], problem: Problem) -> int | None:
-    """Which head means a column: of several the one of the observed point; None if there is none."""
+    """Return the header that means a column, preferring the one of the observed point; None if there is none."""
     able = [i for i, h in enumerate(heads) if h.name == name]
     mine = [i for i in able if heads[i].before == problem.observed.lower()]
     if not mine and any(heads[i].before for i in able):
         others = {p.lower() for p in _points(problem)} - {problem.observed.lower()}
         able = [i for i in able if heads[i].before not in others]
-    # what is written plainly comes before DX or the like
+    # A literal name takes precedence over DX and the like.
     plain = [i for i in able if heads[i].text.lower() == name and not heads[i].before]
     for found in (mine, plain, able):
         if len(found) == 1:
@@ -227,7 +227,7 @@ def _factor(head: Head, name: str, unit: str, degrees: bool) -> float:
 
 
 def _as_asked(asked: str, heads: list[Head], width: int, problem: Problem) -> Meaning:
-    """Columns as the user says: names in the order of the file, or name=head."""
+    """Apply the user's specification: names in the order of the file, or name=header."""
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
     parts = [part.strip() for part in asked.split(",")]
     names: list[str | None] = [None] * width

@@ -1,13 +1,14 @@
-"""Why columns differ from the exact motion, as far as they tell it.
+"""Finds out why columns differ from the exact motion, as far as the columns show it.
 
-Causes are hypotheses, and every one is compared with the columns: columns exchanged, with a wrong sign or in
-millimetres; the data of another number of windows, speed or section; then numbers that are fitted to the columns
-(hypotheses.py). One that explains them to their digits is the cause. Else: another branch; rows that are spoilt; a
-phase that drifts or is shifted while the motion is still on its branch; and what the columns only look like.
+Causes are hypotheses, each compared with the columns: exchanged columns, a wrong sign, millimetres; the data of
+another number of windows, speed or cross-section; then parameter values fitted to the columns (hypotheses.py). A
+hypothesis that explains the columns to their last digits is the cause. Otherwise the following are considered:
+another branch; corrupted rows; a phase that drifts or is shifted while the motion stays on its branch; and
+finally what the columns merely resemble.
 
-Branch: while constraints hold, any motion on the right branch, however inaccurate in time, has the
-energy that its observed point tells, so the energy column and the recomputed one agree. Where both a
-disagreement lasts and the point is elsewhere, the motion is on another branch.
+Branch: as long as the constraints are satisfied, any motion on the right branch, however inaccurate in time, has
+the energy that follows from its observed point, so the energy column and the recomputed energy agree. If they
+disagree persistently and the point is off its path as well, the motion is on another branch.
 """
 
 from __future__ import annotations
@@ -26,39 +27,42 @@ from ..problems.problem import Columns
 from ..runs.columns import unit_of
 from .hypotheses import MOST_ROWS, fit_hypotheses
 
-# of its scale: an error that gets an explanation even if no limit is missed
+# Relative to the column's scale: errors above this are explained even if no limit is exceeded.
 NOTEWORTHY = 1e-3
-# an explanation must leave less than this part of the error, and be a fit by itself
+# An explanation must leave less than this fraction of the error, and be a good fit in itself.
 BETTER, FITS = 0.1, 0.02
-# of the motion: what a good simulation with the right numbers leaves; another one that leaves less than so many
-# times as much as the best explains the columns as well
+# Relative to the motion: error of a good simulation with the right parameters. A second explanation that leaves
+# less than this multiple of the best one's error explains the columns equally well.
 EXACT, RIVAL = 1e-6, 3.0
-# of the error: what leaves less than this explains all but the accuracy of the simulation
+# Relative to the error: an explanation that leaves less than this explains everything but the simulation's
+# accuracy.
 CLEAR = 1e-3
-# a person writes a number with no more digits; one that only imitates another has all of them
+# People write parameters with at most this many digits; a fitted value that merely imitates another parameter has
+# more.
 FEW_DIGITS = 4
-# rows that explanations are tried on, and the part of them that must fit: some may be spoilt
+# Rows on which explanations are tried, and the fraction that must fit, because some rows may be corrupted.
 TRIED_ROWS, MOST = 2000, 0.9
-# [m]; constraints held to 1 mm keep the point ten times nearer to its path
+# [m]; constraints satisfied to 1 mm keep the point ten times closer to its path.
 OFF_PATH = 0.01
-# of the largest kinetic energy; files of three digits and velocities that violate the constraints by
-# half a percent stay below, one of 40 windows on another branch takes two percent
+# Relative to the largest kinetic energy. Files of three digits and velocities that violate the constraints by
+# half a percent stay below; one of 40 windows on another branch takes two percent.
 OFF_ENERGY = 0.01
-# rows in turn that make a branch; fewer are spoilt rows. Elsewhere rows may agree by chance for a while
+# Consecutive rows that indicate a branch (fewer are corrupted rows). Rows off the branch may agree by chance for a
+# while.
 LASTING, RETURNED = 3, 30
-# of all rows: as many equal ones at the end are a run that stands still
+# Fraction of all rows: this many equal rows at the end mean that the run has stopped moving.
 FROZEN = 0.02
-# a smooth error does not rise and fall tenfold within one row; [m] or [m/s] below no limit counts
+# A smooth error does not rise and fall tenfold within one row; below this value [m] or [m/s] no limit is affected.
 ALONE, SPOILT = 10.0, 1e-5
-# [s]; later or earlier than this cannot be told from a turn more or less
+# [s]; a larger delay or lead cannot be distinguished from one revolution more or less.
 LONGEST_LAG = 0.95
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Columns beside the exact motion of their problem; names: columns of the observed point.
+    """Columns together with the exact motion of their problem; names: columns of the observed point.
 
-    rounding: by column, what writing it down may have changed.
+    rounding: possible rounding error of the written numbers, by column.
     """
 
     problem: Problem
@@ -72,43 +76,43 @@ class Sample:
 
     @cached_property
     def exact(self) -> dict[str, Floats]:
-        """The exact motion by column name."""
+        """Exact motion by column name."""
         return self.problem.reference_columns(self.times)
 
     @cached_property
     def names(self) -> list[str]:
-        """Columns of the observed point, to be compared with the exact motion."""
+        """Columns of the observed point that are compared with the exact motion."""
         return [n for n in self.exact if n in self.columns and n not in ("angle", "rate")]
 
     @cached_property
     def error(self) -> dict[str, Floats]:
-        """Distance from the exact motion, by column."""
+        """Absolute error with respect to the exact motion, by column."""
         return {name: np.abs(self.columns[name] - self.exact[name]) for name in self.names}
 
     @cached_property
     def places(self) -> list[str]:
-        """Columns of its coordinates."""
+        """Columns of the coordinates of the observed point."""
         return [name for name in self.names if not name.startswith("v")]
 
     @cached_property
     def branch(self) -> RightBranch | None:
-        """The right branch, if the columns can tell it."""
+        """The right branch, if the columns determine it."""
         branch = self.problem.branch
         return branch if branch is not None and self.has(branch.needs) else None
 
     def has(self, names: Iterable[str]) -> bool:
-        """Whether all these columns are there."""
+        """Return whether all these columns are present."""
         return all(name in self.columns for name in names)
 
     @cached_property
     def drift(self) -> Floats | None:
-        """Distance of the energy column from its first value [J], if there is one."""
+        """Deviation of the energy column from its first value [J]; None without such a column."""
         energy = self.columns.get("energy")
         return None if energy is None else np.abs(energy - energy[:1])
 
     @cached_property
     def recomputed(self) -> Floats | None:
-        """Energy told by the observed point alone [J], nan where it is not; None if never."""
+        """Energy computed from the observed point alone [J], nan where undetermined; None if always so."""
         branch = self.branch
         if branch is None or branch.energy is None or not self.has(branch.energy_needs):
             return None
@@ -116,7 +120,7 @@ class Sample:
 
     @cached_property
     def place_error(self) -> Floats:
-        """Largest error of a coordinate, by row [m]."""
+        """Largest error of a coordinate in each row [m]."""
         if not self.places:
             return np.zeros(len(self.times))
         return np.asarray(np.max([self.error[n] for n in self.places], axis=0), dtype=np.float64)
@@ -124,7 +128,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Causes:
-    """What was found: the branch left, and sentences."""
+    """Causes found: when the motion left its branch, and sentences."""
 
     left_at: float | None = None
     branch: str | None = None
@@ -132,7 +136,7 @@ class Causes:
 
 
 def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
-    """Explain what can be explained; a good sample gets no sentence. fit: simulate with other numbers, too."""
+    """Explain the errors of a sample; a good sample gets no sentence. fit: also simulate with other values."""
     if not len(sample.times):
         return Causes(findings=("there are no rows",))
     remarks = list(_remarks(sample))
@@ -158,7 +162,7 @@ def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
 
 
 def _remarks(sample: Sample) -> Iterator[str]:
-    """What is against the rules of a file but changes no number."""
+    """Yield violations of the file rules that do not affect any number."""
     energy = sample.columns.get("energy")
     first = 0.0 if energy is None else float(energy[0])
     if first != 0.0:
@@ -172,18 +176,19 @@ def _remarks(sample: Sample) -> Iterator[str]:
 
 
 def _frozen(sample: Sample) -> tuple[str | None, bool]:
-    """Whether all rows, or the last of many, are the same while the exact motion goes on; and whether wrongly so.
+    """Return a sentence if all rows, or many at the end, are equal during motion; and whether this is an error.
 
-    At rest a point may be on another branch; one that has a velocity cannot stay where it is.
+    The exact motion continues meanwhile. A point at rest may be on another branch; a point with a nonzero velocity
+    cannot stay in place.
     """
     if not sample.names:
         return None, False
     rows = np.column_stack([sample.columns[n] for n in sample.names])
     if np.isnan(rows[-1]).any():
-        # NaN equals nothing, also not itself: such rows have a message of their own
+        # NaN does not equal itself; a separate message reports such rows.
         return None, False
     still = (rows == rows[-1]).all(axis=1)
-    # the first row of those that are all like the last
+    # First of the rows that equal the last row.
     begin = 0 if still.all() else len(still) - int(np.argmin(still[::-1]))
     same = len(still) - begin
     sizes = {n: max(float(np.abs(sample.exact[n]).max()), 1e-3) for n in sample.names}
@@ -201,14 +206,14 @@ def _frozen(sample: Sample) -> tuple[str | None, bool]:
     ), moving
 
 
-# mistakes of writing: exchanged, mirrored, scaled, another problem
+# Mistakes in writing the file: exchanged, mirrored or scaled columns, another problem.
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What may be wrong, in a sentence, and what it leaves of the error, relative to the motion.
+    """A possible mistake as a sentence, and the error that remains if it is corrected, relative to the motion.
 
-    digits: of a number that was fitted; 0 if none was.
+    digits: number of digits of a fitted value; 0 if nothing was fitted.
     """
 
     left: float
@@ -217,12 +222,12 @@ class Explanation:
 
 
 def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str | None]:
-    """What explains the columns, to their digits or nearly so; else what they only look like."""
+    """Return what explains the columns, to their digits or nearly so; otherwise what they merely resemble."""
     thin = _thinned(sample, TRIED_ROWS)
     found = [Explanation(_misfit(trial), sentence) for trial, sentence in _mistakes(thin)]
     rounding = _relative_rounding(sample)
     if fit and error > NOTEWORTHY and not any(x.left < rounding for x in found):
-        # it simulates, and so takes longer
+        # This runs simulations and therefore takes longer.
         for one in _fitted(sample):
             found.append(one)
             if one.left < rounding and one.digits <= FEW_DIGITS:
@@ -230,7 +235,7 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     good = [x for x in found if x.left < FITS and x.left < BETTER * error]
     if not good:
         return None, None
-    # of those that explain it equally well the simplest: no fitted number, or the one with the fewest digits
+    # Among equally good explanations take the simplest: without a fitted value, or with the fewest digits.
     least = max(rounding, RIVAL * min(x.left for x in good))
     rivals = sorted((x for x in good if x.left < least), key=lambda x: (x.digits, x.left))
     best = rivals[0]
@@ -239,14 +244,14 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     if best.left < rounding and few:
         return told, None
     if len(rivals) > 1 and rivals[1].digits == best.digits:
-        # one is as good as the other
+        # The explanations are equally good.
         return None, None
     told = f"looks like this: {told}"
     return (told, None) if best.left < CLEAR * error and few else (None, told)
 
 
 def _relative_rounding(sample: Sample) -> float:
-    """What an explanation may leave, relative to the motion: the rounding of the file, or of a good simulation."""
+    """Return the error an explanation may leave, relative to the motion: rounding of file or simulation."""
     told = [
         sample.rounding.get(n, 0.0) / max(np.abs(sample.columns[n]).max(), 1e-3)
         for n in sample.names
@@ -255,7 +260,7 @@ def _relative_rounding(sample: Sample) -> float:
 
 
 def _fitted(sample: Sample) -> Iterator[Explanation]:
-    """Numbers of the mechanism that fit the columns, each by itself."""
+    """Yield parameters of the mechanism that fit the columns, each on its own."""
     thin = _thinned(sample, MOST_ROWS)
     for fit in fit_hypotheses(thin.problem, thin.columns, thin.names):
         left = _relative_error(thin.columns, fit.columns, thin.names)
@@ -263,13 +268,13 @@ def _fitted(sample: Sample) -> Iterator[Explanation]:
 
 
 def _thinned(sample: Sample, rows: int) -> Sample:
-    """About so many rows of it, evenly spread."""
+    """Return about this many rows, evenly spaced."""
     every = max(1, len(sample.times) // rows)
     return Sample(sample.problem, {n: c[::every] for n, c in sample.columns.items()})
 
 
 def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
-    """Samples as they would be without a mistake, and what it would be."""
+    """Yield samples with one possible mistake corrected, and a sentence on the mistake."""
     problem, columns = sample.problem, sample.columns
     number = {name: i + 1 for i, name in enumerate(problem.columns)}
     for a, b in combinations([name for name in problem.columns[1:] if name in columns], 2):
@@ -299,7 +304,7 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
 
 
 def _misfit(sample: Sample) -> float:
-    """Error of the columns relative to their motion, kept by nine rows out of ten."""
+    """Return the error of the columns relative to their motion that nine rows out of ten do not exceed."""
     if not len(sample.times):
         return np.inf
     if not sample.names:
@@ -308,11 +313,11 @@ def _misfit(sample: Sample) -> float:
 
 
 def _relative_error(columns: Columns, exact: Columns, names: list[str]) -> float:
-    """Distance of columns from others, relative to the motion of those, kept by nine rows out of ten."""
+    """Return the error of columns relative to the exact motion that nine rows out of ten do not exceed."""
     rows = np.max(
         [np.abs(columns[n] - exact[n]) / max(np.abs(exact[n]).max(), 1e-3) for n in names], axis=0
     )
-    # nan or infinite rows are the worst
+    # Rows with nan or infinite values count as the worst.
     return float(np.quantile(np.nan_to_num(rows, nan=1e300, posinf=1e300), MOST, method="higher"))
 
 
@@ -320,11 +325,11 @@ def _options(problem: Problem) -> str:
     return " ".join(f"{k} = {v:g}" for k, v in problem.options.items())
 
 
-# another branch
+# Another branch.
 
 
 def _find_branch(sample: Sample) -> tuple[float, str] | None:
-    """When and how the motion left its branch or path; None if it did not, or none can tell."""
+    """Return when and how the motion left its branch or path; None if it did not, or if this is unknown."""
     branch, times = sample.branch, sample.times
     if branch is None:
         return None
@@ -342,7 +347,7 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
     if stretch is None:
         return None
     before, first, back = stretch
-    # an energy column that is wrong by itself does not move the point
+    # An energy column that is wrong by itself does not move the point.
     path = sample.problem.limits.path or OFF_PATH
     if not (sample.place_error[first:] > path).any():
         return None
@@ -369,7 +374,7 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
 
 
 def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
-    """Rows whose energy, recomputed, is not that of the column; and rows that tell it."""
+    """Return rows whose recomputed energy differs from the energy column, and rows where it can be computed."""
     branch, times, energy = sample.branch, sample.times, sample.recomputed
     nothing = np.zeros(len(times), dtype=bool)
     if branch is None or energy is None or sample.drift is None:
@@ -377,18 +382,18 @@ def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
     given = sample.columns["energy"] - sample.columns["energy"][0]
     allowed = max(OFF_ENERGY * branch.scale, sample.problem.limits.energy_drift or 0.0)
     telling = ~np.isnan(energy)
-    # a wrong energy column beside a motion that keeps its energy is no other branch
+    # A wrong energy column next to a motion that conserves its energy does not indicate another branch.
     off = telling & (np.abs(energy - given) > allowed) & (np.abs(energy) > allowed)
-    # rows that tell nothing come and go on the branch; longer than this they do not
+    # On the branch, gaps without a recomputed energy are short; longer gaps indicate another branch.
     last = np.maximum.accumulate(np.where(telling, np.arange(len(times)), 0))
     silent = ~telling & (times - times[last] > branch.silence)
     return off | silent, telling | silent
 
 
 def _first_stretch(off: Flags, telling: Flags) -> tuple[int | None, int, int | None] | None:
-    """First lasting stretch of rows that are off: row before it, its first row, and row of return.
+    """Return the row before the first lasting interval of deviating rows, its first row, and the row of return.
 
-    Rows that tell nothing are passed over; a return must last to the end.
+    Rows without information are skipped; a return counts only if it lasts to the end.
     """
     rows = np.flatnonzero(telling)
     bad = off[rows]
@@ -410,7 +415,7 @@ def _return(times: Floats, back: int | None) -> str:
 
 
 def _energy_remark(sample: Sample) -> Iterator[str]:
-    """The energy column and the observed point tell two energies, on the right branch."""
+    """Yield a remark if, on the right branch, the energy column and the recomputed energy differ."""
     if sample.recomputed is None or sample.branch is None or sample.drift is None:
         return
     given = sample.columns["energy"] - sample.columns["energy"][0]
@@ -426,11 +431,11 @@ def _energy_remark(sample: Sample) -> Iterator[str]:
         )
 
 
-# rows and phase
+# Rows and phase.
 
 
 def _spoilt_rows(sample: Sample) -> Iterator[str]:
-    """Single rows that are off while those around them are not."""
+    """Yield isolated rows that deviate while their neighbours do not."""
     floors = dict.fromkeys(sample.names, SPOILT)
     errors = dict(sample.error)
     if sample.drift is not None:
@@ -444,7 +449,7 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
         highest = np.zeros(len(error))
         for shift in (-2, -1, 1, 2):
             beside = np.roll(error, shift)
-            # beyond the ends there is no neighbour
+            # Beyond the ends there is no neighbour.
             beside[: max(shift, 0)] = 0.0
             beside[len(error) + min(shift, 0) :] = 0.0
             highest = np.maximum(highest, beside)
@@ -462,7 +467,7 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
 
 
 def _phase(sample: Sample, sure: bool) -> Iterator[str]:
-    """Early or late: by how much at the end, and whether throughout; sure: on its branch."""
+    """Yield delay or lead at the end, and whether it is constant; sure: the motion is on its branch."""
     error = _misfit(sample)
     if error < NOTEWORTHY:
         return
@@ -492,7 +497,7 @@ def _phase(sample: Sample, sure: bool) -> Iterator[str]:
 
 
 def _lag(sample: Sample) -> tuple[float, float, float]:
-    """Delay of the last rows that fits best [s], the misfit it leaves, and the misfit without."""
+    """Return the best-fitting delay of the last rows [s], the error it leaves, and the error without it."""
     rows = slice(max(0, len(sample.times) - max(11, len(sample.times) // 20)), None)
     end = Sample(sample.problem, {n: c[rows] for n, c in sample.columns.items()})
     every = max(1, len(end.times) // 25)
@@ -510,11 +515,11 @@ def _lag(sample: Sample) -> tuple[float, float, float]:
             axis=0,
         )
 
-    # a short problem has no longer lag than half of itself
+    # The lag is at most half of the duration, for short problems.
     longest = min(LONGEST_LAG, 0.5 * sample.problem.duration)
     lags, width = np.linspace(-longest, longest, 951), longest / 475
     best = 0.0
-    # each pass looks a hundred times finer around the best
+    # Each pass refines the search around the best value by a factor of a hundred.
     for _ in range(4):
         best = float(lags[np.argmin(misfits(lags))])
         lags, width = best + width * np.linspace(-1.0, 1.0, 201), width / 100.0

@@ -1,6 +1,6 @@
-"""A process for one engine: it is asked for runs, one line of JSON each, and answers with their records.
+"""A process for one engine: it receives requests for runs, one line of JSON each, and answers with their records.
 
-What engines print goes to a file, so that it cannot mix with the answers; its end tells why a process died.
+The output of engines goes to a file, so that it cannot mix with the answers; its end shows why a process died.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .runner import describe_run, run_problem
 
 
 def limit_cpu_time(seconds: float) -> None:
-    """End this process (SIGXCPU) when it has taken so much more CPU time, where the system can do that."""
+    """End this process (SIGXCPU) after this much more CPU time, where the system supports it."""
     try:
         import resource
     except ImportError:
@@ -38,7 +38,7 @@ def limit_cpu_time(seconds: float) -> None:
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Do a run, judge it, and tell its record; a sentence under "refused" if it cannot be done."""
+    """Run, judge, and return the record; a message under "refused" if the run is not possible."""
     wanted = question["problem"]
     if wanted["folder"]:
         problem = problems.load_packed(wanted["folder"])
@@ -87,7 +87,7 @@ def _run(problem: Problem, question: dict[str, Any]) -> tuple[Result, Timing]:
 
 
 def main(log: Path) -> None:
-    """Answer until nobody asks any more."""
+    """Answer requests until the input ends."""
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as reply:
         printed = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(printed, 1)

@@ -1,7 +1,8 @@
-"""The benchmark of engines: the ladder of each on every problem, each in its own process, judged and timed.
+"""The benchmark of engines: runs each engine's settings on every problem in a separate process, judged and timed.
 
-A setting competes in every class whose limits it keeps. The fastest one may be luck: it is dependable only if it
-keeps them also when its step changes by 2 and 5 %. Both are found, and told.
+A setting competes in every class whose limits it satisfies. The fastest setting may succeed by luck: it is
+dependable only if it still satisfies the limits when its step changes by 2 and 5 %. Both settings are found and
+reported.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from ..runs.run_records import EngineCellRecord as CellRecord
 from .cells import FIRST_LOOK, BenchCell
 
 ENGINE_CELLS = "engine-cells"
-# changes of the step under which a dependable setting still keeps its limits
+# Changes of the step under which a dependable setting still satisfies its limits.
 CHANGES = (0.95, 0.98, 1.02, 1.05)
-# settings of an engine whose step is changed, the fastest ones first, until one is dependable
+# Number of settings of an engine whose step is changed, fastest first, until one is dependable.
 MOST_CANDIDATES = 8
-# [s] of CPU time, beyond many times the budget, a run is too slow; the first one may have to compile
+# CPU time [s], on top of a multiple of the budget, after which a run is too slow; the first run may have to
+# compile.
 PATIENCE, FIRST_RUN = 10.0, 120.0
-# of the CPU time: a process that took longer by the clock on the wall hangs, however busy the machine is
+# Relative to the CPU time: a process with a longer wall time hangs, however busy the machine is.
 HANGS = 20.0
 TOO_SLOW = "too-slow"
 OUR_TOLERANCES = tuple(10.0**-n for n in range(1, 13))
@@ -44,9 +46,9 @@ OUR_METHOD = {"method": "series"}
 
 @dataclass(frozen=True, eq=False)
 class EngineCell(BenchCell):
-    """One setting of one engine on one problem; setting: its step [s], of our own methods the tolerance.
+    """One setting of one engine on one problem; setting: its step [s], for our own methods the tolerance.
 
-    change: of the setting, 1 for a rung of the ladder; why: the reason for its trial.
+    change: factor on the setting, 1 for a rung of the ladder; why: the reason for the trial.
     """
 
     settings: dict[str, Any]
@@ -55,23 +57,23 @@ class EngineCell(BenchCell):
 
     @property
     def kind(self) -> str:
-        """What the setting is."""
+        """What the setting is: step or tolerance."""
         return "tolerance" if self.method == OURS else "step"
 
     def path(self, folder: Path) -> Path:
-        """Where its record is kept; all settings are part of the name."""
+        """Return the path of its record; the name contains all settings."""
         told = json.dumps([self.settings, self.setting, self.change], sort_keys=True)
         digest = hashlib.sha256(told.encode()).hexdigest()[:10]
         path = super().path(folder / ENGINE_CELLS)
         return path.with_name(f"{path.stem}-{digest}.json")
 
     def about(self) -> Record:
-        """Which engine, and how it was set."""
+        """Return the engine and its settings."""
         told = ("settings", "setting", "change", "why")
         return {"engine": {"id": self.method, **{name: getattr(self, name) for name in told}}}
 
     def question(self, repeats: int, patience: float, command: str, folder: Path) -> dict[str, Any]:
-        """What a process is asked; folder: where a problem of one's own is left for it."""
+        """Return the request to a process; folder: where a user's problem is stored for it."""
         p, where = self.problem, ""
         if p.save is not None:
             where = str(folder / f"{p.id}-{p.version}")
@@ -93,7 +95,7 @@ class EngineCell(BenchCell):
 
 
 def make_engine_cells(problems: Iterable[Problem], engines: Iterable[str]) -> list[EngineCell]:
-    """The ladders of engines on problems, coarse settings of each trial first."""
+    """Return the ladders of engines on problems, coarse settings of each trial first."""
     cells = []
     names = list(engines)
     for problem in problems:
@@ -112,7 +114,7 @@ def make_engine_cells(problems: Iterable[Problem], engines: Iterable[str]) -> li
 
 
 class EngineProcess:
-    """A process of its own for one engine, one thread; started when first asked, and again after a crash."""
+    """A separate single-threaded process for one engine, started on first use and again after a crash."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -132,9 +134,9 @@ class EngineProcess:
         self._folder.cleanup()
 
     def ask(self, question: dict[str, Any], patience: float) -> dict[str, Any]:
-        """The answer; else a sentence, under "too-slow" or, of a process that died or hangs, "crashed".
+        """Return the answer, or a message under "too-slow" or, if the process died or hangs, "crashed".
 
-        patience [s]: CPU time that it may take, which a busy machine does not change.
+        patience [s]: allowed CPU time, which does not depend on the load of the machine.
         """
         process = self._process or self._start()
         assert process.stdin is not None
@@ -168,7 +170,7 @@ class EngineProcess:
             process.communicate()
 
     def command(self) -> list[str]:
-        """What is started."""
+        """Command that starts the process."""
         return [sys.executable, "-m", "sarrus.bench.engine_process", str(self._log)]
 
     def _start(self) -> subprocess.Popen[str]:
@@ -186,7 +188,7 @@ class EngineProcess:
 
     @property
     def folder(self) -> Path:
-        """Of its own, until it is left."""
+        """Temporary folder of the process, which exists until the process is closed."""
         return Path(self._folder.name)
 
     @property
@@ -194,7 +196,7 @@ class EngineProcess:
         return self.folder / "printed.txt"
 
     def _obituary(self, code: int) -> str:
-        """Why a process died, in a sentence, with the last line it printed."""
+        """Return why a process died, in a sentence, with the last line it printed."""
         how = f"exit code {code}"
         if code < 0:
             how = signal.Signals(-code).name
@@ -213,7 +215,7 @@ def run_engine_cells(
     budget: float,
     on_cell: Callable[[EngineCell], None] = lambda cell: None,
 ) -> list[Record]:
-    """Run what is not there yet, change the steps of the fastest, time the winners; returns all records."""
+    """Run missing cells, vary the steps of the fastest, time the winners; returns all records."""
     records: list[Record] = []
     for _, group in groupby(cells, key=lambda c: (id(c.problem), c.method)):
         with EngineProcess() as process:
@@ -268,7 +270,7 @@ class _Bench:
         return {**told, "method": cell.method, **cell.about()}
 
     def _find_dependable(self, kind: str, found: list[tuple[EngineCell, Record]]) -> None:
-        """Change the steps of the fastest settings of a class until one keeps it; time them with all repeats."""
+        """Vary the steps of the fastest settings of a class until one is dependable; time them fully."""
         able = [(c, r) for c, r in found if kind in classes(r)]
         able.sort(key=lambda pair: ranked_seconds(pair[1]))
         for n, (cell, record) in enumerate(able[:MOST_CANDIDATES]):
@@ -296,7 +298,7 @@ class _Bench:
 
 
 def _load(path: Path, cell: EngineCell) -> Record | None:
-    """The record of a cell if it is there, valid, and of this cell and of the versions here; else None."""
+    """Return the stored record if it is valid and matches this cell and the current versions; otherwise None."""
     record = cell.load(path, CellRecord)
     if record is None or cell.method == OURS or not record["timings"]["repeats"]:
         return record

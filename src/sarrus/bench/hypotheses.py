@@ -1,11 +1,11 @@
-"""Numbers of a mechanism that a person may have wrong, fitted to columns: gravity, start speed, size, a mass.
+"""Parameters of a mechanism that a person may have wrong, fitted to columns: gravity, initial speed, size, a mass.
 
-A hypothesis is the mechanism with one number times a factor s. The factor is fitted by the Gauss-Newton method,
+A hypothesis is the mechanism with one parameter multiplied by a factor s. The Gauss-Newton method fits the factor,
 
-    s <- s - J . r / (J . J),     r: simulated columns less those given, by row and relative to their motion,
+    s <- s - J . r / (J . J),     r: simulated columns minus the given ones, by row and relative to their motion,
 
-first to the first rows, where every motion is almost linear in s, then to more and more of them: the phase of the
-simulated motion never slips by a turn. A hypothesis whose best factor does not fit some rows is dropped.
+first to the first rows, where every motion is almost linear in s, then to more and more rows, so that the phase of
+the simulated motion never slips by a revolution. A hypothesis whose best factor does not fit some rows is dropped.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from ..mechanism.mechanism import vary
 from ..problems import Problem
 from ..simulate import simulate
 
-# shares of the rows that are fitted one after the other
+# Fractions of the rows that are fitted one after another.
 SHARES = (0.05, 0.15, 0.4, 1.0)
-# rows that are fitted at least, and at most
+# Smallest and largest number of fitted rows.
 LEAST_ROWS, MOST_ROWS = 8, 400
-# of the motion: a hypothesis that leaves more on any share of the rows is dropped
+# Relative to the motion: a hypothesis with a larger error on any fraction of the rows is dropped.
 DROPPED = 0.05
-# steps of the method on some rows and on all of them, and the change of the factor after which it ends
+# Iterations on a fraction of the rows and on all rows; change of the factor at which the iteration ends.
 FEW_STEPS, MOST_STEPS, SMALL_CHANGE = 3, 8, 1e-9
-# simulations of all fits together: a diagnosis is worth some seconds
+# Largest number of simulations of all fits together: a diagnosis may take some seconds.
 MOST_SIMULATIONS = 80
-# of a number that a person wrote, and relative: the same number
+# Largest number of digits of a number written by a person; relative difference of numbers that count as equal.
 MOST_DIGITS, SAME = 7, 3e-7
-# [m/s^2]: the one number of many digits that people do write
+# [m/s^2]: the only number with many digits that people write.
 GRAVITY, STANDARD_GRAVITY = "gravity", 9.80665
-# the difference of the derivative: its error and that of rounding are then both 1e-6 of it
+# Step of the finite difference: its truncation error and its rounding error are then both 1e-6 of the derivative.
 DIFFERENCE = 1e-4
-# a simulation is exact for any file with fewer digits
+# With this tolerance a simulation is exact for any file with fewer digits.
 TOLERANCE = 1e-10
-# beyond this many, single masses are not tried: one of many changes little
+# With more bodies, single masses are not tried: one of many has little effect.
 MOST_BODIES = 8
-# a motion that changes less than this by a factor of 1 does not tell the factor
+# A motion that changes less than this for a factor change of 1 does not determine the factor.
 INSENSITIVE = 1e-6
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A number that may be wrong.
+    """A parameter that may be wrong.
 
-    name: what it is; value: of the problem, in the unit; change: the mechanism with this number times a factor;
-    signed: its sign may be wrong, too.
+    name: what it is; value: its value in the problem, in the unit; change: returns the mechanism with this
+    parameter multiplied by a factor; signed: its sign may be wrong, too.
     """
 
     name: str
@@ -63,14 +63,14 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A hypothesis with its best factor, and the columns that are simulated with it, at the times given."""
+    """A hypothesis with its best factor, and the columns simulated with it at the given times."""
 
     hypothesis: Hypothesis
     factor: float
     columns: dict[str, Floats]
 
     def number(self, accuracy: float) -> str:
-        """The number that fits, with no more digits than its relative accuracy needs."""
+        """Return the fitted value with no more digits than its relative accuracy requires."""
         h = self.hypothesis
         accuracy = max(accuracy, SAME)
         if abs(self.factor) <= accuracy:
@@ -83,14 +83,14 @@ class Fit:
         return f"{float(next(close, texts[-1])):.{MOST_DIGITS}g}"
 
     def digits(self, accuracy: float) -> int:
-        """How many digits it has: a person writes few, a number that only imitates another one has many."""
+        """Return its number of digits: people write few, while a value that merely imitates another has many."""
         number = self.number(accuracy)
         if number == f"{STANDARD_GRAVITY}":
             return 1
         return len(number.split("e")[0].strip("-").replace(".", "").strip("0"))
 
     def sentence(self, accuracy: float) -> str:
-        """What would be wrong."""
+        """Return a sentence on what would be wrong."""
         h, number = self.hypothesis, self.number(accuracy)
         if not h.unit:
             return f"{h.name} are {number} times those of the problem"
@@ -98,7 +98,7 @@ class Fit:
 
 
 def list_hypotheses(mechanism: Mechanism) -> Iterator[Hypothesis]:
-    """What may be wrong with a mechanism."""
+    """Yield the parameters of a mechanism that may be wrong."""
     g = float(np.linalg.norm(mechanism.gravity))
     if g > 0.0:
         yield Hypothesis(GRAVITY, g, "m/s^2", lambda m, s: vary(m, gravity=s), signed=True)
@@ -113,14 +113,14 @@ def list_hypotheses(mechanism: Mechanism) -> Iterator[Hypothesis]:
         masses = [body.mass for body in mechanism.bodies]
         for body in mechanism.bodies:
             if body.mass > 0.0:
-                # bodies that are alike may have the same effect
+                # Identical bodies may have the same effect.
                 more = ", or of a body like it," if masses.count(body.mass) > 1 else ""
                 name = f"the mass of '{body.name}'{more}"
                 yield Hypothesis(name, body.mass, "kg", partial(_with_mass, body.name))
 
 
 def _with_mass(name: str, mechanism: Mechanism, factor: float) -> Mechanism:
-    """One body heavier, its inertia in proportion."""
+    """Scale the mass of one body, and its inertia in proportion."""
 
     def change(part: object) -> object:
         if getattr(part, "name", "") != name or not hasattr(part, "inertia"):
@@ -131,7 +131,7 @@ def _with_mass(name: str, mechanism: Mechanism, factor: float) -> Mechanism:
 
 
 def fit_hypotheses(problem: Problem, columns: dict[str, Floats], names: list[str]) -> Iterator[Fit]:
-    """Hypotheses that fit all rows, up to so many simulations; columns: with t; names: those that are compared."""
+    """Yield hypotheses that fit all rows, within the simulation limit; columns: with t; names: to compare."""
     times = columns["t"]
     if len(times) < LEAST_ROWS or not names or not (np.diff(times) > 0.0).all():
         return
@@ -143,11 +143,11 @@ def fit_hypotheses(problem: Problem, columns: dict[str, Floats], names: list[str
         try:
             factor = fitter.fit(1.0)
             if factor is None and hypothesis.signed:
-                # a motion the other way is too far for a fit that begins with this one
+                # A motion in the opposite direction is too far away for a fit that starts at this one.
                 factor = fitter.fit(-1.0)
             made += fitter.made
         except (MechanismError, ValueError):
-            # a mechanism with this factor cannot be simulated
+            # A mechanism with this factor cannot be simulated.
             continue
         if factor is not None:
             yield Fit(hypothesis, factor, fitter.simulated)
@@ -172,7 +172,7 @@ class _Fitter:
         self.made = 0
 
     def fit(self, factor: float) -> float | None:
-        """The best factor near this one; None if none fits, or if the motion does not tell it."""
+        """Return the best factor near this one; None if none fits, or if the motion does not determine it."""
         total = len(self.columns["t"])
         for share in SHARES:
             rows = min(max(LEAST_ROWS, round(share * total)), total)
@@ -183,7 +183,7 @@ class _Fitter:
         return factor
 
     def improve(self, factor: float, rows: int) -> float | None:
-        """A better factor for the first rows; None if even that leaves too much."""
+        """Return a better factor for the first rows; None if its error is still too large."""
         found = self.residuals(factor, rows)
         left = float(np.abs(found).max())
         for _ in range(MOST_STEPS if rows == len(self.columns["t"]) else FEW_STEPS):
@@ -201,9 +201,9 @@ class _Fitter:
         return factor if left < DROPPED else None
 
     def residuals(self, factor: float, rows: int) -> Floats:
-        """Simulated columns less those given, relative to their motion, one after the other."""
+        """Return simulated minus given columns, relative to their motion, concatenated."""
         times = self.columns["t"][:rows].copy()
-        # the first row is the start, whatever its rounding
+        # The first row is the start, whatever its rounding.
         times[0] = 0.0
         changed = self.hypothesis.change(self.mechanism, factor)
         self.made += 1

@@ -1,17 +1,18 @@
-"""The judge: columns against the limits and the exact reference of their problem.
+"""The judge: compares columns with the limits and the exact reference of their problem.
 
-A file of another program and a result of our own go through the same door, `judge_columns`. Nothing
-but the raw columns counts: errors against the exact motion, the energy as given and, where the observed
-point alone tells it, as recomputed.
+Files of other programs and our own results are judged by the same function, `judge_columns`. Only the raw columns
+count: errors against the exact motion, and the energy as given and, where the observed point alone determines it,
+as recomputed.
 
-The error of the MBS Benchmark library is taken literally [Gonzalez2006]: with the threshold y0,
+The error of the MBS Benchmark library is applied literally [Gonzalez2006]: with the threshold y0,
 
     e_j(t_i) = |y_j - y_j_ref| / max(|y_j_ref|, y0)
 
 over the columns of the observed point, once as root mean square over columns and outputs, once as
-maximum; the sources do not say which of the two is meant, so both must be kept.
+maximum. The sources do not say which of the two is meant, so both must satisfy the limit.
 
-Problems of statics have no columns: equilibrium and eigenvalues are compared with what the source prints.
+Problems of statics have no columns: equilibrium and eigenvalues are compared with the values printed in the
+source.
 """
 
 from __future__ import annotations
@@ -29,19 +30,21 @@ from ..runs.columns import LEVELS, unit_of
 from ..statics import Equilibrium, Modes, equilibrium, modes
 from .diagnosis import Sample, find_causes
 
-# of a place at rest [m] and of eigenvalues [1/s]; ours: twelve digits are printed
+# Tolerance of an equilibrium configuration [m] and of eigenvalues [1/s], set by this project: twelve digits are
+# printed.
 ALLOWED = 1e-10
-# of the largest number of a column: with fewer digits than these a file says less than a judge could
+# Relative to the largest number of a column: with fewer digits than this, the file limits what can be judged.
 FEW_DIGITS = 1e-12
-# of the motion: a first row that is further off is another start, or the state after a step
+# Relative to the motion: a first row with a larger error is another initial state, or the state after one step.
 SAME_START = 1e-4
 
 
 @dataclass(frozen=True)
 class Check:
-    """One limit: what was measured, what is allowed; time: of the worst row [s].
+    """One limit with the measured and the allowed value; time: time of the worst row [s].
 
-    ours: no limit of the source, one of this project; blur: what the file's own rounding may have added.
+    ours: the limit is set by this project, not by the source; blur: error that the rounding of the file may
+    have added.
     """
 
     what: str
@@ -54,19 +57,19 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether the limit is kept; nan is not."""
+        """Whether the limit is satisfied; nan fails."""
         return bool(self.value < self.limit)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the judge measured on columns, and whether every limit is kept.
+    """Measurements on the columns, and whether every limit is satisfied.
 
-    position_error [m] and velocity_error [m/s]: largest, over the columns of the problem's source;
-    recomputed_drift [J]: of the energy that the observed point alone tells; violations: largest of
-    each level, as given; None where there are no columns for it. branch: a sentence if the motion left
-    its branch, and left_at [s]; findings: sentences on what else is wrong or worth knowing. untold: limits that
-    the columns say nothing about.
+    position_error [m] and velocity_error [m/s]: largest error over the columns that the problem's source requires;
+    recomputed_drift [J]: drift of the energy computed from the observed point alone; violations: largest violation
+    at each level, as given; None without the columns. branch: a sentence if the motion left its branch, at the
+    time left_at [s]; findings: sentences on other errors and remarks. untold: limits that cannot be checked with
+    these columns.
     """
 
     energy_drift: float | None
@@ -85,22 +88,22 @@ class Judgement:
 
     @property
     def passed(self) -> bool:
-        """Whether the run reached its end on the right branch and every limit is kept."""
+        """Whether the run reached its end on the right branch and every limit is satisfied."""
         return self.kept and not self.untold
 
     @property
     def kept(self) -> bool:
-        """The same of the limits that the columns tell."""
+        """Like `passed`, for the limits that can be checked with these columns."""
         return self.complete and self.left_at is None and all(check.passed for check in self.checks)
 
     @property
     def kept_source(self) -> bool:
-        """The same of the limits of the source alone."""
+        """Like `passed`, for the limits of the source only."""
         mine = [c.passed for c in self.checks if not c.ours]
         return self.complete and self.left_at is None and all(mine) and not self.untold
 
     def as_dict(self) -> dict[str, Any]:
-        """For a JSON file."""
+        """Return the judgement as data for a JSON file."""
         checks = [{**asdict(c), "passed": c.passed} for c in self.checks]
         return {**asdict(self), "checks": checks, "passed": self.passed}
 
@@ -122,15 +125,15 @@ def judge_columns(
 ) -> Judgement:
     """Measure columns, by name, against the problem; they must cover 0 to its duration.
 
-    What is there is judged, further coordinates of the observed point as well; limits on what is missing are
-    untold. rounding: by column, what writing it down may have changed. fit: if the columns are not those of the
-    problem, find numbers that explain them (gravity, start speed, lengths, masses) by simulations, which may take
-    some seconds.
+    All given columns are judged, including further coordinates of the observed point; limits on missing columns
+    are reported as not checked. rounding: possible rounding error of the written numbers, by column. fit: if the
+    columns do not match the problem, search for parameter values that explain them (gravity, initial speed,
+    lengths, masses) by simulations, which may take some seconds.
     """
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))} - {"t"}
     if "t" not in columns or not known & set(columns):
         raise ValueError(f"'{problem.id}' needs t and some of {', '.join(problem.columns[1:])}")
-    # numbers too large to square are judged like any other wrong ones
+    # Numbers too large to square are judged like any other wrong number.
     with np.errstate(all="ignore"):
         return _judge(Sample(problem, columns, rounding or {}), fit)
 
@@ -202,7 +205,7 @@ def _checks(sample: Sample, end: float | None) -> list[Check]:
 
 
 def _start(sample: Sample) -> Iterator[Check]:
-    """The initial state is part of the problem: the first row must be it, within its digits."""
+    """Check that the first row is the problem's initial state, within the digits of the file."""
     if not sample.names or not len(sample.times):
         return
     scale = {n: max(float(np.abs(sample.exact[n]).max()), 1e-3) for n in sample.names}
@@ -215,7 +218,7 @@ def _start(sample: Sample) -> Iterator[Check]:
 
 
 def _precision(sample: Sample, low: float, high: float, threshold: float) -> list[Check]:
-    """The library's error in both readings, against both of its classes."""
+    """Check the library's error in both interpretations, against both of its classes."""
     if not sample.names:
         return []
     size = {n: np.maximum(np.abs(sample.exact[n]), threshold) for n in sample.names}
@@ -233,11 +236,11 @@ def _precision(sample: Sample, low: float, high: float, threshold: float) -> lis
     return checks
 
 
-# what the columns do not tell
+# What the columns do not show.
 
 
 def _missing(sample: Sample) -> Iterator[str]:
-    """Columns that the source asks for and that are not there, and what is judged without them."""
+    """Yield the columns that the source requires and that are missing, and what is judged without them."""
     missing = [name for name in sample.problem.columns if name not in sample.columns]
     if not missing:
         return
@@ -251,7 +254,7 @@ def _missing(sample: Sample) -> Iterator[str]:
 
 
 def _untold(sample: Sample) -> Iterator[str]:
-    """Limits that the columns say nothing about."""
+    """Yield the limits that cannot be checked with these columns."""
     limits = sample.problem.limits
     if limits.energy_drift is not None and sample.drift is None:
         yield "energy drift"
@@ -264,7 +267,7 @@ def _untold(sample: Sample) -> Iterator[str]:
 
 
 def _digits(sample: Sample, checks: list[Check]) -> Iterator[str]:
-    """What the digits of a file hide, if they hide anything that counts."""
+    """Report what the limited number of digits of a file hides, if it matters."""
     told = {n: r for n, r in sample.rounding.items() if n in (*sample.names, "angle", "energy")}
     sizes = {n: float(np.abs(sample.columns[n]).max(initial=0.0)) for n in told}
     if not any(r > FEW_DIGITS * sizes[n] for n, r in told.items()):
@@ -284,12 +287,12 @@ def _digits(sample: Sample, checks: list[Check]) -> Iterator[str]:
 
 
 def _own(names: list[str], problem: Problem) -> list[str]:
-    """Those that the problem's source asks for, or all if it asks for none."""
+    """Return the columns that the problem's source requires, or all if it requires none."""
     return [name for name in names if name in problem.columns] or names
 
 
 def _worst(values: Floats, times: Floats) -> tuple[float, float | None]:
-    """Largest value and its time; nan is larger than any number."""
+    """Return the largest value and its time; nan counts as larger than any number."""
     if not len(values):
         return 0.0, None
     i = int(np.argmax(values))
@@ -297,7 +300,7 @@ def _worst(values: Floats, times: Floats) -> tuple[float, float | None]:
 
 
 def _largest_known(values: Floats, times: Floats) -> tuple[float, float | None]:
-    """Largest magnitude where there is a value; nan if there is none."""
+    """Return the largest magnitude of the known values; nan if there are none."""
     known = ~np.isnan(values)
     if not known.any():
         return np.nan, None
@@ -305,7 +308,7 @@ def _largest_known(values: Floats, times: Floats) -> tuple[float, float | None]:
 
 
 def _covers(times: Floats, problem: Problem) -> bool:
-    """Whether rows run from 0 to the duration: the next one would lie beyond it."""
+    """Return whether rows run from 0 to the duration, so that the next one would lie beyond it."""
     if len(times) < 2:
         return False
     step = min(problem.output_step, problem.duration)
@@ -314,7 +317,7 @@ def _covers(times: Floats, problem: Problem) -> bool:
 
 
 def judge_small_motion(problem: Problem) -> tuple[Equilibrium, Modes, tuple[Check, ...]]:
-    """Find the equilibrium and the modes of a problem that asks for them, and compare."""
+    """Compute the equilibrium and the modes of a problem that requires them, and compare."""
     if problem.small is None:
         raise ValueError(f"'{problem.id}' does not ask for an equilibrium")
     mechanism = problem.mechanism()

@@ -1,7 +1,7 @@
-"""A method on the bench: order, energy, what it does at a crossing, with redundant equations and with drives.
+"""Checks a method: order, energy, behaviour at a crossing, with redundant constraints and with drives.
 
-Measured against our own series at a tolerance far below its errors, and against exact references. Nothing here
-knows whether the method is ours or a user's.
+Errors are measured against our Taylor series method at a tolerance far below them, and against exact references.
+Built-in and user-supplied methods are treated alike.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from ..result import Result
 from ..simulate import simulate
 from .judge import judge
 
-# steps of the measured order, each half the one before; tolerances of methods that choose their steps
+# Steps for measuring the order, each half the previous one; tolerances for methods with step-size control.
 HALVINGS = 5
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
-# a measured order this far below the promised one is not that order
+# A measured order this far below the stated one counts as missed.
 ORDER_MISSED = 0.3
-# of the exchanged energy: below this a drift is rounding; part of a drift that lasts, to be called one
+# Relative to the exchanged energy: a smaller drift is rounding; fraction of a deviation that persists to count as
+# drift.
 KEPT, LASTING = 1e-11, 0.5
-# relative to the motion, errors below this are rounding and tell no order
+# Relative to the motion: errors below this are rounding and do not show the order.
 FLOOR = 1e-11
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at: what, what was found in a sentence, and whether that is as it should be."""
+    """One check: its name, the result as a sentence, and whether the result is as expected."""
 
     what: str
     sentence: str
@@ -40,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class MethodReport:
-    """What was found; orders: measured, by mechanism."""
+    """All findings; orders: measured orders by mechanism."""
 
     method: Method
     findings: tuple[Finding, ...]
@@ -48,12 +49,12 @@ class MethodReport:
 
     @property
     def good(self) -> bool:
-        """Whether all of it is as it should be."""
+        """Whether all findings are as expected."""
         return all(f.good for f in self.findings)
 
 
 def check_method(method: Method, promised: int = 0) -> MethodReport:
-    """Look at a method; promised: its order, 0 if nobody says."""
+    """Check a method; promised: its stated order, 0 if unknown."""
     orders: dict[str, float] = {}
     findings = []
     smooth = {
@@ -74,7 +75,7 @@ def check_method(method: Method, promised: int = 0) -> MethodReport:
 def _run(
     method: Method, mechanism: Mechanism, seconds: float, fineness: float, outputs: int = 20
 ) -> Result:
-    """A run with a step of a part of the time, or a tolerance."""
+    """Run a method with a step that is a fraction of the time, or with a tolerance."""
     setting = {method.setting: seconds / fineness if method.setting == "step" else fineness}
     return simulate(mechanism, seconds, seconds / outputs, method=method.id, **setting)  # type: ignore[arg-type]
 
@@ -82,7 +83,7 @@ def _run(
 def _measure_order(
     method: Method, name: str, mechanism: Mechanism, seconds: float, point: str, promised: int
 ) -> tuple[Finding, float | None]:
-    """The slope of the error over the step, of place and velocity."""
+    """Measure the slope of the errors of position and velocity over the step."""
     exact = simulate(mechanism, seconds, seconds / 20, tolerance=1e-13)
     steps, errors, speeds = [], [], []
     for halving in range(HALVINGS):
@@ -117,7 +118,7 @@ def _measure_order(
 def _measure_tolerance(
     method: Method, name: str, mechanism: Mechanism, seconds: float, point: str, promised: int
 ) -> tuple[Finding, float | None]:
-    """The error at each tolerance: it should go down with it."""
+    """Measure the error at each tolerance; it should decrease with the tolerance."""
     exact = simulate(mechanism, seconds, seconds / 20, tolerance=1e-13)
     words, errors = [], []
     for tolerance in TOLERANCES:
@@ -134,7 +135,7 @@ def _measure_tolerance(
 
 
 def _energy(method: Method) -> Finding:
-    """Twenty swings of a pendulum: kept, bounded, lost or gained."""
+    """Run twenty swings of a pendulum: is the energy conserved, bounded, lost or gained?"""
     mechanism = problems.get("simple-pendulum").mechanism()
     seconds = 47.4
     result = _run(method, mechanism, seconds, 2370 if method.setting == "step" else 1e-8, 948)
@@ -161,7 +162,7 @@ def _energy(method: Method) -> Finding:
 
 
 def _crossing(method: Method) -> Finding:
-    """The double four-bar through three flat positions, where 1 freedom becomes 3."""
+    """Run the double four-bar through three flat configurations, where 1 degree of freedom becomes 3."""
     problem = replace(problems.get("double-four-bar"), duration=3.0)
     told, good = [], []
     for fineness in (300, 1200) if method.setting == "step" else (1e-6, 1e-9):
@@ -182,7 +183,7 @@ def _crossing(method: Method) -> Finding:
 
 
 def _redundant(method: Method) -> Finding:
-    """The rectangular Bricard: one equation depends on the others at every position."""
+    """Run the rectangular Bricard linkage: one constraint is redundant in every configuration."""
     problem = replace(problems.get("rectangular-bricard"), duration=2.0)
     result = _run(method, problem.mechanism(), 2.0, 400 if method.setting == "step" else 1e-8, 200)
     what = "redundant equations, Bricard"
@@ -197,7 +198,7 @@ def _redundant(method: Method) -> Finding:
 
 
 def _drive(method: Method) -> Finding:
-    """A four-bar whose crank is driven: constraints that depend on time."""
+    """Run a four-bar with a driven crank: constraints that depend on time."""
     m = _four_bar()
     m.velocities.clear()
     m.drive("motor", "A", Sine(amplitude=0.3, frequency=1.0))
@@ -211,7 +212,7 @@ def _drive(method: Method) -> Finding:
 
 
 def _four_bar() -> Mechanism:
-    """A four-bar with three unlike moving links, away from flat positions."""
+    """Return a four-bar with three different moving links, away from flat configurations."""
     m = Mechanism("four-bar", gravity=(0.0, -9.81))
     m.rod("crank", (0, 0), (0.3, 0.9), mass=1)
     m.rod("coupler", (0.3, 0.9), (1.8, 1.2), mass=2)
@@ -229,7 +230,7 @@ def _largest(x: Floats) -> float:
 
 
 def _slope(steps: list[float], errors: list[float], size: float) -> float | None:
-    """The order by the two finest steps whose errors are well above rounding; None if there are none."""
+    """Return the order from the two finest steps with errors well above rounding; None if there are none."""
     able = [(h, e) for h, e in zip(steps, errors, strict=True) if e > FLOOR * size]
     if len(able) < 2:
         return None

@@ -1,11 +1,11 @@
-"""Result files of any program: generous in format, strict in content.
+"""Reads result files of any program: tolerant of the format, strict about the content.
 
-A row is t and what the problem's source asks for, in its order, by the heads of the columns, or as the user says
-(`heads.py`). Blanks, tabs, commas or semicolons between numbers, decimal points or commas, Fortran exponents,
-header and comment lines, any usual text encoding, text packed by gzip, OpenSim's .sto and .mot, Parquet, NumPy's
-.npz and .npy: all are read. What the
-numbers say must be right: every row from 0 to the duration at the step of the source, all finite. Columns may
-be missing; what then cannot be told is the judge's to say.
+A row contains t and the quantities that the problem's source requires. Columns are identified by the source's
+order, by their headers, or by the user (`column_headers.py`). The reader accepts blanks, tabs, commas or
+semicolons between numbers, decimal points or commas, Fortran exponents, header and comment lines, any common text
+encoding, gzipped text, OpenSim's .sto and .mot, Parquet, and NumPy's .npz and .npy. The content must be right: one
+row per step of the source from 0 to the duration, all values finite. Columns may be missing; the judge reports
+what cannot be checked without them.
 """
 
 from __future__ import annotations
@@ -40,41 +40,41 @@ MOST_ROWS = 5_000_000
 LONGEST_LINE = 10_000  # characters
 MOST_HEADER_LINES, MOST_BLANK_LINES = 200, 10_000
 MOST_LINES = 2 * MOST_ROWS
-# rows that are read one by one before the rest is read in blocks of so many lines
+# Rows read one by one before the rest is read in blocks; lines per block.
 SLOW_ROWS, BLOCK = 2000, 20_000
-# of a step: beyond the rounding of printed times, far below what an error is worth
+# Relative to a step: larger than the rounding of printed times, far smaller than any error that matters.
 TIME_TOLERANCE = 1e-4
 
-# not inside a field: "-1.#IND" is a number that broke down, not a comment
+# A comment does not start inside a field: "-1.#IND" is an invalid number, not a comment.
 COMMENT = re.compile(r"(?:^|(?<=[\s,;]))(?:[#%!]|//)")
 NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdDqQ][+-]?\d{1,4})?|(?:\d+\.\d*|\.\d+)[+-]\d{3})", re.ASCII
 )
-# what a block of lines may hold that a library reads at once
+# Characters of a block of lines that a library can parse at once.
 PLAIN = re.compile(r"[0-9eE+\-.,; \t\r\n]*", re.ASCII)
-# Fortran leaves the letter out before an exponent of three digits
+# Fortran omits the letter before a three-digit exponent.
 BARE_EXPONENT = re.compile(r"(?<=[\d.])([+-]\d{3})$", re.ASCII)
-# whole digits, decimals, exponent
+# Integer digits, decimals, exponent.
 WRITTEN = re.compile(r"[+-]?(\d*)\.?(\d*)(?:[eEdDqQ]?([+-]?\d+))?$", re.ASCII)
 PARQUET = (".parquet", ".pq")
 ARRAYS = (".npz", ".npy")
-# not-a-number and overflow, as C, Fortran, MATLAB and older Microsoft libraries print them
+# NaN and overflow as printed by C, Fortran, MATLAB and older Microsoft libraries.
 NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\(.*\))?|inf(?:inity)?|1\.#\w+|\*+)", re.IGNORECASE)
 
 
 class ResultFileError(ValueError):
-    """A result file cannot be judged; the message has file, line, and what to do."""
+    """A result file cannot be judged; the message names the file, the line and the remedy."""
 
 
 @dataclass(frozen=True)
 class LineLayout:
-    """How numbers stand in a line."""
+    """How numbers are written and separated in a line."""
 
     separator: str | None
     decimal_comma: bool = False
 
     def fields(self, line: str) -> list[str]:
-        """The fields of a line; a separator at its end opens none."""
+        """Return the fields of a line; a trailing separator does not start another field."""
         fields = [field.strip() for field in line.split(self.separator)]
         if len(fields) > 1 and not fields[-1]:
             fields.pop()
@@ -92,9 +92,9 @@ LAYOUTS = (
 
 @dataclass(frozen=True)
 class ResultFile:
-    """What a file holds: columns by name, each of shape (rows,); what was read as what; what its digits hide.
+    """Content of a result file: columns by name, each of shape (rows,), their identification and rounding.
 
-    rounding: by column, the most that writing it down has changed a number.
+    rounding: largest rounding error of the written numbers, by column.
     """
 
     columns: dict[str, Floats]
@@ -103,16 +103,16 @@ class ResultFile:
 
 
 def load_columns(path: str | Path, problem: Problem) -> dict[str, Floats]:
-    """The columns of a file, by name, each of shape (rows,); raises ResultFileError and nothing else."""
+    """Return the columns of a file by name, each of shape (rows,); raises ResultFileError and nothing else."""
     return read_result_file(path, problem).columns
 
 
 def read_result_file(
     path: str | Path, problem: Problem, asked: str | None = None, sparse: bool = False
 ) -> ResultFile:
-    """Read a file; asked: what its columns are, else its heads or the source's order say it.
+    """Read a file; asked: the user's column names, otherwise headers or the source's order define the columns.
 
-    sparse: rows may stand at any increasing times. Raises ResultFileError and nothing else.
+    sparse: accept rows at any increasing times. Raises ResultFileError and nothing else.
     """
     path = Path(path)
     try:
@@ -139,14 +139,14 @@ def read_result_file(
     except ResultFileError:
         raise
     except (OSError, ValueError, EOFError, zlib.error) as error:
-        # ValueError: a path with a zero character; EOFError and zlib.error: a damaged gzip file
+        # ValueError: a path with a null character; EOFError and zlib.error: a damaged gzip file.
         reason = getattr(error, "strerror", None) or str(error)
         raise ResultFileError(f"{_name(path)}: cannot be read ({reason})") from error
     return table.result()
 
 
 class _Table:
-    """Rows of a file, each checked as it comes: a wrong file is left early."""
+    """Rows of a file, each checked as it is read, so that an invalid file is abandoned early."""
 
     def __init__(self, path: Path, problem: Problem, asked: str | None, sparse: bool) -> None:
         self._path, self._problem, self._asked, self._sparse = path, problem, asked, sparse
@@ -154,7 +154,7 @@ class _Table:
         self._count = 0
         self._previous = 0.0
         self._meaning: Meaning | None = None
-        # of each field: most significant digits, most decimals
+        # Per field: largest number of significant digits, largest number of decimals.
         self._digits: list[list[int]] = []
         if problem.duration / _step(problem) >= MOST_ROWS:
             _refuse(
@@ -162,7 +162,7 @@ class _Table:
             )
 
     def read_text(self, stream: BinaryIO) -> None:
-        """All rows of a text."""
+        """Read all rows of a text file."""
         path, layout, number = self._path, None, 0
         before: list[str] = []
         lines = _lines(path, stream)
@@ -187,11 +187,11 @@ class _Table:
     def _take_blocks(
         self, number: int, layout: LineLayout, lines: Iterator[tuple[int, str]]
     ) -> int:
-        """The rest of a long file, many lines at once; the number of the last line."""
+        """Read the rest of a long file in blocks of lines; return the number of the last line."""
         while block := list(islice(lines, BLOCK)):
             texts = [raw for _, raw in block]
             if not self._take_rows(_parse(texts, layout)):
-                # something in it has to be looked at line by line
+                # Something in this block must be checked line by line.
                 rest = iter(block)
                 for number, raw in rest:
                     if line := _plain(raw):
@@ -204,7 +204,7 @@ class _Table:
         return number
 
     def _take_rows(self, rows: Floats | None) -> bool:
-        """Take many rows if nothing is wrong with any of them; whether they were taken."""
+        """Append many rows if all of them are valid; return whether they were appended."""
         assert self._meaning is not None
         kept = [i for i, name in enumerate(self._names) if name is not None]
         if rows is None or not len(rows) or rows.shape[1] != len(self._names):
@@ -225,7 +225,7 @@ class _Table:
         return True
 
     def read_parquet(self) -> None:
-        """All rows of a Parquet file."""
+        """Read all rows of a Parquet file."""
         if importlib.util.find_spec("pyarrow") is None:
             _refuse(self._path, None, "is Parquet; install what reads it: pip install '.[data]'")
         question = {"path": str(self._path.resolve()), "most_rows": MOST_ROWS}
@@ -243,7 +243,7 @@ class _Table:
         self._take_arrays(values)
 
     def read_arrays(self) -> None:
-        """All rows of NumPy's .npz, a column an array, or of the one table of an .npz or .npy file."""
+        """Read all rows of an .npz with one array per column, or of the single table of an .npz or .npy file."""
         names, values = _load_arrays(self._path)
         if not values or not len(values[0]):
             _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
@@ -251,14 +251,14 @@ class _Table:
         self._take_arrays(values)
 
     def _take_arrays(self, values: list[Floats]) -> None:
-        """Columns as they are; what is wrong with them is found row by row."""
+        """Append columns unchanged; errors in them are located row by row."""
         if not self._take_rows(np.column_stack(values)):
             for n, row in enumerate(zip(*values, strict=True)):
                 self._take(n + 1, [float(value) for value in row])
         self._finish(len(values[0]))
 
     def result(self) -> ResultFile:
-        """What was read."""
+        """Return the content read so far."""
         assert self._meaning is not None
         kept = [(n, f) for n, f in zip(self._names, self._meaning.factors, strict=True) if n]
         table = np.frombuffer(self._rows, dtype=np.float64).reshape(-1, len(kept))
@@ -279,28 +279,29 @@ class _Table:
         return self._meaning.names
 
     def _rounding(self, columns: dict[str, Floats]) -> dict[str, float]:
-        """Half of the last digit written, of the largest number of each column."""
+        """Return half of the last written digit of the largest number of each column."""
         found: dict[str, float] = {}
         for name, digits in zip(self._names, self._digits, strict=False):
             if name is None or not digits[0]:
                 continue
             largest = float(np.abs(columns[name]).max(initial=0.0))
-            # both: a fixed number of decimals, and a fixed number of digits
-            # a largest number of exactly 1 is no reason: those below it have their own last digit
+            # Numbers are written with a fixed number of decimals or with a fixed number of digits; both are
+            # considered. A largest value of exactly 1 does not raise the power: the values below it have a finer
+            # last digit.
             power = np.ceil(np.log10(largest) - 1e-6) if largest else -np.inf
             by_digits = 10.0 ** (power - digits[0])
             found[name] = 0.5 * float(max(by_digits, 10.0 ** -float(min(digits[1], 300))))
         return found
 
     def _widths(self, before: list[str]) -> list[int]:
-        """How many fields rows may well have: as told, as the source, as the last lines before them."""
+        """Return likely numbers of fields per row: by the user, the source, and the last lines before the rows."""
         asked = [] if self._asked is None or "=" in self._asked else [self._asked.count(",") + 1]
         heads = [len(layout.fields(line)) for line in before[-3:][::-1] for layout in LAYOUTS[:3]]
         return [*asked, len(self._problem.columns), *heads]
 
     def _find_meaning(self, number: int, layout: LineLayout, line: str, before: list[str]) -> None:
         degrees = any(re.match(r"inDegrees\s*=\s*yes", b, re.IGNORECASE) for b in before)
-        # prose may follow the heads behind a semicolon
+        # Text may follow the headers after a semicolon.
         lines = [
             _head_fields(layout, part)
             for b in before
@@ -318,7 +319,7 @@ class _Table:
     def _take_line(
         self, number: int, line: str, layout: LineLayout, following: Iterator[tuple[int, str]]
     ) -> None:
-        """One row; following: the lines after it."""
+        """Append one row; following: the lines after it."""
         fields = layout.fields(line)
         row = [_number(f) for f in fields]
         wrong = None in row or len(row) != len(self._names)
@@ -334,7 +335,7 @@ class _Table:
             _refuse_field(self._path, number, line, layout, self._names)
         if len(row) != len(self._names):
             _refuse(self._path, number, _wrong_width(len(row), self._problem))
-        # digits are the same all along: of long files some rows tell them
+        # The number of digits does not change within a file, so a sample of the rows of a long file is enough.
         if self._count < 2000 or self._count % 16 == 0:
             for text, digits in zip(fields, self._digits, strict=True):
                 _count_digits(text, digits)
@@ -363,7 +364,7 @@ class _Table:
         self._count, self._previous = self._count + 1, t
 
     def _finish(self, number: int) -> None:
-        """Whether there are rows up to the end."""
+        """Check that there are rows up to the end of the duration."""
         problem, path = self._problem, self._path
         if not self._count:
             _refuse(path, None, f"has no row of numbers; {_wanted(problem)}")
@@ -378,12 +379,12 @@ class _Table:
 
 
 def _unpacked(file: BinaryIO, ending: str) -> AbstractContextManager[BinaryIO]:
-    """What a file holds, or what it holds packed; how much comes out is counted by who reads it."""
+    """Open a file, decompressed if it is packed; the reader limits the decompressed size."""
     return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if ending == ".gz" else nullcontext(file)
 
 
 def _load_arrays(path: Path) -> tuple[list[str], list[Floats]]:
-    """Names and numbers of the columns of a file of NumPy; no names if it holds one table."""
+    """Return names and values of the columns of a NumPy file; no names if it contains a single table."""
     try:
         if path.suffix.lower() == ".npy":
             found = {"": _read_array(read_file(path, LARGEST))}
@@ -399,26 +400,26 @@ def _load_arrays(path: Path) -> tuple[list[str], list[Floats]]:
     except ResultFileError:
         raise
     except Exception as error:
-        # of a damaged archive the libraries raise almost anything
+        # For a damaged archive the libraries raise almost any exception.
         _refuse(path, None, f"cannot be read as NumPy's arrays ({error})")
     return _as_columns(path, found)
 
 
 def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """An array of an archive; no more than the archive says comes out."""
+    """Unpack an array of an archive, at most as many bytes as the archive declares."""
     with archive.open(entry) as file:
         return file.read(entry.file_size)
 
 
 def _read_array(content: bytes) -> NDArray[Any]:
-    """An array of numbers; objects, which would run code, are not read."""
+    """Read an array of numbers; object arrays, which could run code, are rejected."""
     stream = io.BytesIO(content)
     found: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return found
 
 
 def _as_columns(path: Path, found: dict[str, NDArray[Any]]) -> tuple[list[str], list[Floats]]:
-    """Arrays as columns of the same length, with their names; or the columns of one table."""
+    """Return arrays as columns of equal length with their names, or the columns of a single table."""
     for name, values in found.items():
         if values.dtype.kind not in "fiu":
             _refuse(
@@ -443,12 +444,12 @@ def _as_columns(path: Path, found: dict[str, NDArray[Any]]) -> tuple[list[str], 
 
 
 def _plain(raw: str) -> str:
-    """A line without its comment and quotes."""
+    """Return a line without its comment and quotes."""
     return COMMENT.split(raw, maxsplit=1)[0].replace('"', "").strip().strip("\x1a")
 
 
 def _parse(lines: list[str], layout: LineLayout) -> Floats | None:
-    """The numbers of many lines, if all of them are written plainly."""
+    """Parse the numbers of many lines if all of them are in plain notation."""
     if layout.decimal_comma or not PLAIN.fullmatch("".join(lines)):
         return None
     try:
@@ -458,7 +459,7 @@ def _parse(lines: list[str], layout: LineLayout) -> Floats | None:
 
 
 def _count_digits(text: str, digits: list[int]) -> None:
-    """Take note of a number's significant digits and decimals, if they are more than those before."""
+    """Update the largest numbers of significant digits and decimals with those of a number."""
     found = WRITTEN.match(text)
     if found:
         whole, decimals = found[1], found[2] or ""
@@ -468,7 +469,7 @@ def _count_digits(text: str, digits: list[int]) -> None:
 
 
 def _head_fields(layout: LineLayout, line: str) -> list[str]:
-    """The heads of a line; where blanks separate, a unit in brackets belongs to the head before it."""
+    """Return the headers of a line; if blanks separate, a unit in brackets belongs to the header before it."""
     line = line.replace('"', "").strip()
     if layout.separator is None:
         return re.sub(r"\s+(?=[\[(])", "", line).split("\t" if "\t" in line else None)
@@ -476,7 +477,7 @@ def _head_fields(layout: LineLayout, line: str) -> list[str]:
 
 
 def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Numbered lines of text, whatever the encoding and the line ends."""
+    """Yield numbered lines of text in any encoding and with any line ends."""
     head = stream.read(4096)
     stream.seek(0)
     encoding = _encoding(head)
@@ -489,7 +490,7 @@ def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
         if number > MOST_LINES:
             _refuse(path, number, f"more than {MOST_LINES} lines are not read")
         if length > LARGEST:
-            # whatever the system said of its size
+            # Regardless of the file size that the system reported.
             _refuse(path, number, f"more than {LARGEST / 1e6:.0f} MB are not read")
         if len(line) == LONGEST_LINE:
             _refuse(path, number, f"is longer than {LONGEST_LINE} characters; write one row a line")
@@ -497,7 +498,7 @@ def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def _encoding(head: bytes) -> str | None:
-    """Text encoding by the first bytes; None for a binary file."""
+    """Return the text encoding from the first bytes; None for a binary file."""
     for mark, name in (
         (b"\xef\xbb\xbf", "utf-8-sig"),
         (b"\xff\xfe\x00\x00", "utf-32"),
@@ -507,7 +508,7 @@ def _encoding(head: bytes) -> str | None:
     ):
         if head.startswith(mark):
             return name
-    # without a mark: every second byte of plain numbers in UTF-16 is zero
+    # Without a byte order mark: every second byte of plain numbers in UTF-16 is zero.
     for name, zeros, letters in (
         ("utf-16-le", head[1::2], head[0::2]),
         ("utf-16-be", head[0::2], head[1::2]),
@@ -518,12 +519,12 @@ def _encoding(head: bytes) -> str | None:
 
 
 def _has_control(head: bytes) -> bool:
-    # tab, line ends, form feed and the end mark of old systems are text
+    # Tab, line ends, form feed and the end-of-file mark of old systems count as text.
     return any(byte < 32 and byte not in b"\t\n\v\f\r\x1a" for byte in head)
 
 
 def _recognise(line: str, widths: list[int]) -> LineLayout | None:
-    """The layout in which a line is a row, best one of a likely width; None for a header."""
+    """Return the layout that makes a line a row, preferably of a likely width; None for a header."""
     able = []
     for layout in LAYOUTS:
         fields = layout.fields(line)
@@ -537,14 +538,14 @@ def _recognise(line: str, widths: list[int]) -> LineLayout | None:
 
 
 def _looks_like_row(line: str) -> bool:
-    """Whether a line that cannot be read was meant as numbers: it begins so, and half of it is."""
+    """Return whether an unreadable line was meant as a row: it starts with a number, and half of it is numbers."""
     fields = [f for f in re.split(r"[\s,;]+", line) if f]
     numbers = [_number(f) is not None for f in fields]
     return len(fields) > 1 and numbers[0] and 2 * plain_sum(numbers) >= len(fields)
 
 
 def _number(field: str) -> float | None:
-    """The number a field stands for, nan for all that is not finite, None if it is no number."""
+    """Return the number in a field, nan if it is not finite, None if the field is not a number."""
     if NUMBER.fullmatch(field):
         plain = field.translate(EXPONENT_LETTERS)
         return float(plain if "e" in plain else BARE_EXPONENT.sub(r"e\1", plain))
@@ -557,7 +558,7 @@ EXPONENT_LETTERS = str.maketrans("EdDqQ", "eeeee")
 def _check_time(
     path: Path, number: int, t: float, count: int, previous: float, problem: Problem
 ) -> None:
-    """The time of a row must be its count times the step, up to the duration."""
+    """Check that the time of a row is its index times the step, up to the duration."""
     step = _step(problem)
     if count * step > problem.duration + TIME_TOLERANCE * step:
         _refuse(
@@ -566,7 +567,7 @@ def _check_time(
             f"t = {t:g} s is beyond the end, {problem.duration:g} s; cut the file there, or give "
             "the longer --duration if the problem was run so",
         )
-    # not <= : a time too large to subtract is wrong as well
+    # Written as "not <=" so that a time too large to subtract is rejected as well.
     if not abs(t - count * step) <= TIME_TOLERANCE * step:
         _refuse(path, number, _wrong_time(t, count, previous, problem))
 
@@ -574,7 +575,7 @@ def _check_time(
 def _check_sparse(
     path: Path, number: int, t: float, previous: float, first: bool, problem: Problem
 ) -> None:
-    """Times that only have to begin at 0 and to increase up to the duration."""
+    """Check that times start at 0 and increase up to the duration."""
     step = _step(problem)
     if first and not abs(t) <= TIME_TOLERANCE * step:
         _refuse(path, number, _wrong_time(t, 0, previous, problem))
@@ -638,7 +639,7 @@ def _step(problem: Problem) -> float:
 def _refuse_field(
     path: Path, number: int, line: str, layout: LineLayout, names: tuple[str | None, ...]
 ) -> NoReturn:
-    """Name the first field that is no number."""
+    """Report the first field that is not a number."""
     fields = layout.fields(line)
     position = next((i for i, f in enumerate(fields) if _number(f) is None), 0)
     told = names[position] if position < len(names) else None
@@ -653,5 +654,5 @@ def _refuse(path: Path, number: int | None, what: str) -> NoReturn:
 
 
 def _name(path: Path) -> str:
-    """The path in one printable line."""
+    """Return the path as one printable line."""
     return "".join(c if c.isprintable() else "?" for c in str(path))

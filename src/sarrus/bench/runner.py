@@ -1,4 +1,4 @@
-"""Runs of a problem: timed, and kept in a folder with results.txt in the columns of the problem's source."""
+"""Runs of a problem: timed, and saved in a folder with results.txt in the columns of the problem's source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run_problem(
 ) -> tuple[Result, Timing]:
     """Simulate a problem with a tolerance or a step; returns the result and the times of its solve.
 
-    own_code: made before the clock starts, as where times are compared.
+    own_code: compile specialised code before the clock starts, as needed for comparing times.
     """
     seconds = problem.duration if duration is None else duration
     mechanism = problem.mechanism()
@@ -62,9 +62,9 @@ def save_run(
     timing: Timing,
     command: str,
 ) -> dict[str, Any]:
-    """Write results.txt, result.h5 and run.json; returns what run.json holds.
+    """Write results.txt, result.h5 and run.json; returns the content of run.json.
 
-    A problem that is a folder is written there as well: so the run can be judged where it is not installed.
+    A problem that is a folder is copied there as well, so that the run can be judged where it is not installed.
     """
     columns = problem.result_columns(result)
     header = " ".join(f"{name}[{unit_of(name)}]" for name in problem.columns)
@@ -83,7 +83,7 @@ def save_run(
 def describe_run(
     problem: Problem, result: Result, judgement: Judgement, timing: Timing, command: str
 ) -> dict[str, Any]:
-    """Everything about a run but its columns and its verdict, for run.json."""
+    """Return everything about a run except its columns and its verdict, for run.json."""
     record = {
         "schema": 1,
         "problem": {

@@ -1,7 +1,7 @@
-"""Submissions: a run checked by the judge and packed as one file; boards: many of them as one table.
+"""Submissions: a run checked by the judge and packed as one file. Boards: many submissions in one table.
 
-The checker is the same for everybody, our own runs included: it reads results.txt and judges it again;
-what the record says of itself counts only if it agrees.
+Everybody's runs, ours included, go through the same check: it reads results.txt and judges it again. The values in
+the record count only if they agree.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from .runner import RESULTS
 
 FILES = (RESULTS, RECORD)
 CHECKSUMS = "checksums.txt"
-# a packed submission larger than this is not read
+# Packed submissions larger than this are rejected [bytes].
 LARGEST = 50_000_000
-# the resolution of the clock [s]
+# Resolution of the clock [s].
 LEAST_SECONDS = 1e-9
 
 
@@ -44,7 +44,7 @@ class SubmissionError(ValueError):
 
 
 def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
-    """Judge a run folder again; raises SubmissionError with everything that is wrong with it."""
+    """Judge a run folder again; raises SubmissionError that lists everything wrong with it."""
     record = _load_record(folder)
     problem = _problem_of(record, folder)
     columns = load_columns(folder / RESULTS, problem)
@@ -61,7 +61,7 @@ def check_run(folder: Path) -> tuple[dict[str, Any], Judgement]:
 def pack_run(folder: Path, out: Path) -> Path:
     """Check a run and pack it as one file in `out`; the same run gives the same bytes."""
     record, _ = check_run(folder)
-    # of a problem that is not of this package, the problem itself
+    # For a problem that is not part of this package, include the problem itself.
     own = problems.is_packed(folder) and record["problem"]["id"] not in problems.names()
     names = (*FILES, *PROBLEM_FILES) if own else FILES
     contents = {name: read_file(folder / name, LARGEST) for name in names}
@@ -72,12 +72,12 @@ def pack_run(folder: Path, out: Path) -> Path:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in contents.items():
-            # a fixed date: the time of packing says nothing
+            # A fixed date: the time of packing is irrelevant.
             archive.writestr(
                 zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED
             )
     digest = hashlib.sha256(sums.encode()).hexdigest()[:10]
-    # a method has any name; a file has not
+    # A method may have any name, a file may not.
     method = re.sub(r"[^\w.-]", "_", record["method"])[:60]
     path = out / f"{record['problem']['id']}-{method}-{digest}.zip"
     if os.path.lexists(path) and not _holds(path, buffer.getvalue()):
@@ -87,20 +87,19 @@ def pack_run(folder: Path, out: Path) -> Path:
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Whether a plain file has these bytes."""
+    """Return whether a regular file contains these bytes."""
     return path.is_file() and not path.is_symlink() and read_file(path, LARGEST) == content
 
 
 def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Records of run folders (also below a folder) and packed submissions, each judged again.
+    """Judge the runs of run folders (also nested ones) and packed submissions again and return their records.
 
-    A run that is there twice is one record. Returns the records that hold, and of each that was left out its path
-    and the reason.
+    Duplicate runs give one record. Returns the valid records, and path and reason for each run that was left out.
     """
     records, bad = [], []
-    # the version of each problem that came first: results of two are not mixed
+    # Version of each problem that came first; results of different versions are not mixed.
     versions: dict[str, int] = {}
-    # a run that was given as a folder and as a packed file is one
+    # A run given both as a folder and as a packed file counts once.
     seen: set[str] = set()
     for place in places:
         sources = _sources(place)
@@ -116,7 +115,7 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
                     _check_version(record["problem"], versions)
                     records.append({**record, "judgement": judged.as_dict(), "place": str(source)})
             except Exception as error:
-                # whatever a stranger's file leads to, the others are shown
+                # Whatever an untrusted file causes, the others are still shown.
                 known = isinstance(error, SubmissionError | ResultFileError | OSError)
                 why = str(error) if known else f"{type(error).__name__}: {error}"
                 bad.append((str(source), why.removeprefix(f"{source}: ")))
@@ -124,7 +123,7 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
 
 
 def _check_version(problem: dict[str, Any], versions: dict[str, int]) -> None:
-    """Refuse another problem, or another version of it, under a name that the board has already."""
+    """Reject another problem, or another version of it, under a name that is already on the board."""
     first = versions.setdefault(problem["id"], problem["version"])
     if problem["version"] != first:
         raise SubmissionError(
@@ -134,7 +133,7 @@ def _check_version(problem: dict[str, Any], versions: dict[str, int]) -> None:
 
 
 def _identity(record: dict[str, Any]) -> str:
-    """The same for the same run: its record holds date, command and times."""
+    """Return an identifier of the run: its record contains date, command and times."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
@@ -146,7 +145,7 @@ def _sources(place: Path) -> list[Path]:
 
 
 def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
-    """Read a packed submission, never more than so many bytes, compare checksums, judge it again."""
+    """Read a packed submission up to a size limit, compare checksums, and judge it again."""
     contents = _read_archive(path)
     lines = [
         line.split(None, 1) for line in contents[CHECKSUMS].decode(errors="replace").splitlines()
@@ -164,7 +163,7 @@ def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
 
 
 def _read_archive(path: Path) -> dict[str, bytes]:
-    """The files of a packed submission, by name; only the known ones are read, whatever else it holds."""
+    """Return the files of a packed submission by name; unknown files are ignored."""
     packed = io.BytesIO(read_file(path, LARGEST))
     wanted = {*FILES, CHECKSUMS}
     try:
@@ -177,12 +176,13 @@ def _read_archive(path: Path) -> dict[str, bytes]:
     except SubmissionError:
         raise
     except Exception as error:
-        # of a damaged archive the library raises almost anything: zlib.error, struct.error, NotImplementedError
+        # For a damaged archive the library raises almost any exception: zlib.error, struct.error,
+        # NotImplementedError.
         raise SubmissionError(f"{path}: the archive cannot be unpacked ({error})") from error
 
 
 def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    """A file of an archive; its size is what comes out, not what the archive says."""
+    """Unpack a file of an archive; the limit applies to its actual size, not to its declared size."""
     with archive.open(name) as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -219,7 +219,7 @@ def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
             f"{problem.version}; results of two versions are not mixed"
         )
     if abs(duration - problem.duration) > 1e-9 * problem.duration:
-        # a shorter run is judged on its own length, but does not compete
+        # A shorter run is judged on its own duration, but does not compete.
         return replace(problem, duration=duration)
     return problem
 
@@ -230,7 +230,7 @@ def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
     told = record["judgement"]
     for key in ("energy_drift", "position_error"):
         mine, theirs = getattr(judged, key), told[key]
-        # results.txt has 15 digits: what they change is far below this
+        # results.txt has 15 digits; their rounding is far below this.
         if mine is None or theirs is None or not abs(mine - theirs) <= 1e-12 + 1e-6 * abs(mine):
             yield f"run.json says {key} {theirs}, its results.txt gives {mine}"
     timings = record["timings"]

@@ -1,8 +1,8 @@
 """The benchmark: every method on every problem over a ladder of settings, judged and timed.
 
-Each cell (problem, method, setting) is one file, written whole or not at all; a stopped benchmark goes
-on where it was. Every setting is run and judged. Those that keep all limits compete: the fastest of each
-method is timed again with all repeats.
+Each cell (problem, method, setting) is one file, written atomically; a stopped benchmark can be resumed. Every
+setting is run and judged. Settings that satisfy all limits compete: the fastest one of each method is timed again
+with all repeats.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .cells import FIRST_LOOK, BenchCell
 from .judge import judge
 from .runner import describe_run, run_problem, save_run
 
-# a run that would take longer than this is left out, with a sentence [s]
+# Runs that would take longer than this are skipped, with a message [s].
 BUDGET = 6.0
 
 
@@ -30,21 +30,21 @@ class Cell(BenchCell):
 
     @property
     def kind(self) -> str:
-        """What the setting is."""
+        """What the setting is: tolerance or step."""
         return get_method(self.method).setting
 
     def path(self, folder: Path) -> Path:
-        """Where its record is kept."""
+        """Return the path of its record."""
         return super().path(folder / CELLS)
 
     def about(self) -> Record:
-        """Which method it was."""
+        """Return the method."""
         method = get_method(self.method)
         return {"compiled": method.compiled, "fingerprint": method.fingerprint}
 
 
 def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
-    """Settings from "1e-3..1e-12" (by decades, split as given), "1e-3,1e-6" or a single number."""
+    """Parse settings from "1e-3..1e-12" (by decades, split as given), "1e-3,1e-6" or a single number."""
     try:
         if ".." not in text:
             return [float(part) for part in text.split(",")]
@@ -55,7 +55,7 @@ def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
     if not (np.isfinite(high) and low > 0):
         raise ValueError(f"'{text}' is no ladder; its ends must be positive")
     decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
-    # rounded to the digits written, so that a rung is the decimal a reader sees
+    # Rounded to the written digits, so that a rung is the decimal that a reader sees.
     rungs = {float(f"{m * 10.0**d:.3e}") for d in decades for m in per_decade}
     inside = sorted((r for r in rungs if low * 0.999 <= r <= high * 1.001), reverse=True)
     return inside if first >= last else inside[::-1]
@@ -64,7 +64,7 @@ def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
 def make_cells(
     problems: Iterable[Problem], methods: Iterable[str], tolerances: str, steps: str
 ) -> list[Cell]:
-    """All cells of a benchmark, coarse settings first."""
+    """Return all cells of a benchmark, coarse settings first."""
     rungs = {
         "tolerance": parse_ladder(tolerances, (1.0,)),
         "step": parse_ladder(steps, (1.0, 2.0, 5.0)),
@@ -85,7 +85,7 @@ def run_cells(
     budget: float = BUDGET,
     on_cell: Callable[[Cell], None] = lambda cell: None,
 ) -> list[Record]:
-    """Run what is not there yet, then time the winners; returns all records."""
+    """Run missing cells, then time the winners; returns all records."""
     records: dict[Cell, Record] = {}
     for cell in cells:
         on_cell(cell)
@@ -97,7 +97,7 @@ def run_cells(
 
         records[cell] = cell.take(path, cell.load(path, CellRecord), run)
     timed: set[Cell] = set()
-    # a first look may favour the wrong one: go on until every winner has had all its repeats
+    # The first timing may favour the wrong setting: repeat until every winner has had all its repeats.
     while todo := [cell for cell in _winners(records) if cell not in timed]:
         for cell in todo:
             timed.add(cell)
@@ -109,7 +109,7 @@ def run_cells(
 
 
 def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> Record:
-    # a first look at a long run is long enough; a winner gets the time it needs
+    # One run is enough for a first timing of a long run; a winner gets the time it needs.
     patience = 0.5 if folder is None else 60.0
     setting: dict[str, Any] = {cell.kind: cell.setting}
     result, timing = run_problem(

@@ -1,6 +1,7 @@
-"""A mechanism of one's own as a problem: its reference is a converged run, or a file with the exact solution.
+"""A user's mechanism as a problem: its reference is a converged run, or a file with the exact solution.
 
-Converged: two methods of different kinds agree. How well they do is told, and no limit is finer than that.
+A run counts as converged if two methods of different kinds agree. Their difference is reported, and no limit is
+tighter.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from ..result import Result
 from ..simulate import simulate
 from .result_file import read_result_file
 
-# of the mechanism's length: what two methods agree to, for a reference to be called converged
+# Relative to the mechanism's length: two methods must agree to this for a reference to count as converged.
 AGREED = 1e-11
-# the two kinds: Taylor series of the constrained equations, and Runge-Kutta methods that integrate them
+# The two kinds: Taylor series of the constrained equations, and Runge-Kutta methods that integrate them.
 FIRST = ("series", 1e-13)
 OTHERS = (("multipliers-dop853", 1e-13), ("radau", 1e-12))
 MOST_STEPS = 300_000
-# of the mechanism's length: limits, if nobody says others
+# Relative to the mechanism's length: default limits.
 END_ERROR, PATH = 1e-6, 0.05
 
 
@@ -43,9 +44,10 @@ def make_own_problem(
     limit: float | None = None,
     reference: Path | None = None,
 ) -> tuple[OwnProblem, list[str]]:
-    """The problem and what was decided on the way; what is left out the model file or the mechanism says.
+    """Return the problem and the choices made; omitted arguments come from the model file or the mechanism.
 
-    point: observed; limit [m]: of its error at the end; reference: a file with the exact motion of the point.
+    point: observed point; limit [m]: limit of its error at the end; reference: file with the exact motion of
+    the point.
     """
     said: dict[str, Any] = dict(mechanism.defaults)
     seconds = said.get("duration") if duration is None else duration
@@ -97,7 +99,7 @@ def make_own_problem(
 
 
 def _round(value: float) -> float:
-    """Two digits: limits are for people."""
+    """Round to two digits, because limits are read by people."""
     return float(f"{value:.1e}")
 
 
@@ -110,7 +112,7 @@ def _run(
 
 
 def _ways(result: Result, mechanism: Mechanism) -> dict[str, float]:
-    """How far joints and points move from their start [m]."""
+    """Return how far joints and points move from their start [m]."""
     names = [*(j.name for j in mechanism.joints), *(p.name for p in mechanism.markers)]
     names = [n for n in names if n in result.model.points] or [b.name for b in mechanism.bodies]
     return {
@@ -122,7 +124,7 @@ def _ways(result: Result, mechanism: Mechanism) -> dict[str, float]:
 def _agreement(
     mechanism: Mechanism, result: Result, point: str, every: float, length: float
 ) -> tuple[float | None, str]:
-    """How well a method of another kind agrees, over the length, and the sentence about it."""
+    """Return the difference to a method of another kind, relative to the length, and a sentence on it."""
     best: tuple[float, str] | None = None
     failed = []
     for method, tolerance in OTHERS:
@@ -147,7 +149,7 @@ def _agreement(
 
 
 def _with_file(own: OwnProblem, path: Path, table: np.ndarray) -> tuple[OwnProblem, list[str]]:
-    """The problem with the motion of a file as its reference."""
+    """Return the problem with the motion of a file as its reference."""
     read = read_result_file(path, own.problem)
     problem = own.problem
     letters = [c for c in problem.columns if c in ("x", "y", "z")]
@@ -165,7 +167,7 @@ def _with_file(own: OwnProblem, path: Path, table: np.ndarray) -> tuple[OwnProbl
             notes.append(f"v{c} is not in the file: the derivative of a spline through {c} serves")
         velocities.append(read.columns.get("v" + c, splines[c](t, 1)))
     places = [read.columns[c] for c in letters]
-    # between rows alone: at rows nothing depends on it
+    # Affects values between rows only.
     bends = [CubicSpline(t, v)(t, 1) for v in velocities]
     motion = np.column_stack([*places, *velocities, *bends])
     off = float(np.abs(motion[:, : len(letters)] - table[:, : len(letters)]).max())
@@ -175,7 +177,7 @@ def _with_file(own: OwnProblem, path: Path, table: np.ndarray) -> tuple[OwnProbl
 
 
 def pack_problem(own: OwnProblem, folder: Path) -> str:
-    """Write a problem as a Python package that others can install; returns the name of its module."""
+    """Write a problem as an installable Python package; returns the name of its module."""
     name = own.numbers["id"]
     module = "sarrus_problem_" + name.replace("-", "_")
     if (folder / "pyproject.toml").exists():

@@ -1,4 +1,4 @@
-"""The command `sarrus`: its sub-commands, a file a group, and how errors are shown. Only this room prints."""
+"""The command `sarrus`: its subcommands, one file per group, and how errors are shown. Only this folder prints."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .screen import Screen, find_lost_output, outlive_readers
 
 __all__ = ["app", "main"]
 
-# how programs end that Ctrl-C has stopped
+# Exit status after Ctrl-C.
 STOPPED = 130
-# a word that no command knows: ClickException, wherever this version of typer keeps it
+# An unknown argument raises ClickException, which versions of typer keep in different places.
 USAGE: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
@@ -85,7 +85,7 @@ def about(
 
 
 def main() -> None:
-    """Entry point: errors are one clear message, not a traceback."""
+    """Entry point: errors give one clear message, not a traceback."""
     outlive_readers()
     try:
         _run_command()
@@ -96,10 +96,10 @@ def main() -> None:
 
 def _run_command() -> NoReturn:
     if not debugging():
-        # of overflows on the way: what came of them is judged, and said in words
+        # Warnings about intermediate overflows: the results are checked, and errors reported in words.
         warnings.simplefilter("ignore", RuntimeWarning)
     try:
-        # as a function: it says in words how it was stopped, which is not a mistake of its user
+        # Called as a function, because it reports an interruption in words, not as a usage error.
         status = app(standalone_mode=False)
     except typer.Abort:
         _stopped()
@@ -114,6 +114,6 @@ def _run_command() -> NoReturn:
 
 
 def _stopped() -> NoReturn:
-    """End as programs do that Ctrl-C has stopped; what was half written is gone."""
+    """Exit as programs do after Ctrl-C; incomplete files have been removed."""
     Screen(stderr=True).print("stopped")
     sys.exit(STOPPED)

@@ -1,4 +1,4 @@
-"""`sarrus audit`: whether the invariants of finished runs hold."""
+"""`sarrus audit`: checks the invariants of finished runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def audit(
     ],
     as_json: Json = False,
 ) -> None:
-    """Check forces, powers, energy, constraints and crossings of a run; status 1 if something does not hold."""
+    """Check forces, powers, energy, constraints and crossings of a run; exit status 1 if a check fails."""
     found = [check_invariants(result) for result in _results(run)]
     if as_json:
         print(json.dumps([one.as_dict() for one in found], indent=2))

@@ -1,4 +1,4 @@
-"""`sarrus bench`, `judge`, `submit` and `board`: methods, result files and runs judged and compared."""
+"""`sarrus bench`, `judge`, `submit` and `board`: judge and compare methods, result files and runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .table_output import Papers, TableFormat, load_papers, print_data
 if TYPE_CHECKING:
     from ..report.papers import Paper
 
-# timed repeats that can be requested: of the shortest problem they take minutes
+# Largest number of timed repeats; for the shortest problem they take minutes.
 MOST_REPEATS = 1_000_000
 
 
@@ -68,9 +68,9 @@ def bench(
     shape: TableFormat = "table",
     paper: Papers = None,
 ) -> None:
-    """Run methods, or other engines, on problems over a ladder of settings; print and write who wins."""
+    """Run methods, or other engines, on problems over a ladder of settings; print and write the winners."""
     papers = load_papers(shape, paper)
-    # loads the compiled kernels: not for `sarrus --help`
+    # Loads the compiled kernels, which `sarrus --help` does not need.
     from ..methods import METHODS, get_method
 
     methods = [get_method(name).id for name in method or METHODS]
@@ -95,7 +95,7 @@ def bench(
 def _show_benchmark(
     records: list[dict[str, Any]], out: Path, command: str, shape: str, papers: list[Paper]
 ) -> None:
-    """Write and print who wins."""
+    """Write and print the winners."""
     best = runs.benchmark_records.winners(records)
     report = report_package.benchmark_page.save_benchmark(out, records, best, command)
     if shape != "table" or papers:
@@ -131,7 +131,7 @@ def judge(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the judgement as JSON.")] = False,
 ) -> None:
-    """Judge a result file: exit status 0 pass, 1 fail, 2 cannot be read, 3 cannot be told for want of columns."""
+    """Judge a result file: exit status 0 pass, 1 fail, 2 unreadable, 3 undecided because columns are missing."""
     if duration is not None and not (math.isfinite(duration) and duration > 0):
         raise ValueError(f"duration = {duration:g} s; give a positive number of seconds")
     item = find_problem(problem, options, duration)
@@ -213,7 +213,7 @@ def board(
     shape: TableFormat = "table",
     paper: Papers = None,
 ) -> None:
-    """Merge runs of many people into one table; every one is judged again."""
+    """Merge runs of many people into one table; every run is judged again."""
     papers = load_papers(shape, paper)
     for place in places:
         if not place.exists() and not place.is_symlink():

@@ -1,4 +1,4 @@
-"""`sarrus engines`: other engines and what they can do; and their benchmark, for `sarrus bench --engine`."""
+"""`sarrus engines`: other engines and their capabilities; and their benchmark, for `sarrus bench --engine`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def list_engines() -> None:
 
 @contextmanager
 def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
-    """A progress bar of a benchmark, as a function that is handed each cell; Ctrl-C ends the command."""
+    """Show a progress bar of a benchmark; yields a function to call with each cell. Ctrl-C ends the command."""
     screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
@@ -64,7 +64,7 @@ def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
 
         def show(cell: Any) -> None:
             label = f"{cell.problem.id}, {cell.method}, {cell.setting:g}"
-            # changes of a setting are not counted
+            # Changes of a setting are not counted.
             advance = getattr(cell, "change", 1.0) == 1.0
             progress.update(task, description=label, advance=advance)
 
@@ -72,14 +72,14 @@ def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
             yield show
         except KeyboardInterrupt:
             screen.print("stopped; the same command goes on from here")
-            # it has said so itself
+            # The message has already been printed.
             sys.exit(130)
 
 
 def bench_engines(
     problems: list[Problem], wanted: list[str], out: Path, repeats: int, budget: float
 ) -> list[Record]:
-    """Run engines, those wanted or all that are installed, and our own series beside them."""
+    """Run the requested engines, or all that are installed, together with our own series method."""
     for name in wanted:
         engine = pick(known_engines(), name, "engine")
         if not engine.installed:
@@ -94,7 +94,7 @@ def bench_engines(
 
 
 def show_engines(records: list[Record], out: Path, shape: str, papers: list[Paper]) -> None:
-    """Print the standings of engines."""
+    """Print the ranking of engines."""
     if shape != "table" or papers:
         found = report.engines_page.standings(records)
         print_data(report.data_tables.engine_data(found), shape, papers)

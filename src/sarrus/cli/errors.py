@@ -1,7 +1,8 @@
-"""How a command ends that cannot do its work: one sentence; what nobody expected also leaves a report file.
+"""How a failing command ends: with one sentence; unexpected errors also write a report file.
 
-An error is expected if this package raises it deliberately, or if the system says so of a file. Everything else is
-a fault of ours: the report holds what is needed to find it. SARRUS_DEBUG=1 shows the traceback of either kind.
+An error is expected if this package raises it deliberately, or if the system reports it about a file. Everything
+else is a bug of this package: the report contains what is needed to find it. SARRUS_DEBUG=1 shows the traceback of
+either kind.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from ..runs.provenance import command_line, describe_machine, describe_versions,
 from .screen import Screen
 
 DEBUG = "SARRUS_DEBUG"
-# how a command ends that could not do its work
+# Exit status of a command that could not do its work.
 FAILED = 2
-# characters of an unexpected error's message that are shown
+# Largest number of characters shown of an unexpected error's message.
 MOST_SHOWN = 200
 _PACKAGE = __name__.partition(".")[0]
 
 
 def debugging() -> bool:
-    """Whether the user wants to see what programmers see."""
+    """Return whether the user wants to see tracebacks."""
     return os.environ.get(DEBUG, "") not in ("", "0")
 
 
 def end_with(error: Exception) -> NoReturn:
-    """Print the sentence of an error and end the program."""
+    """Print the message of an error and exit."""
     if debugging():
         traceback.print_exception(error)
     if isinstance(error, MemoryError):
@@ -46,14 +47,14 @@ def end_with(error: Exception) -> NoReturn:
 
 
 def is_expected(error: Exception) -> bool:
-    """Whether an exception is meant for the user, and not a fault of this package."""
+    """Return whether an exception is meant for the user, rather than a bug of this package."""
     if isinstance(error, OSError) or type(error).__module__.partition(".")[0] == _PACKAGE:
         return True
     return isinstance(error, ValueError | ImportError) and _is_raised_here(error)
 
 
 def _is_raised_here(error: Exception) -> bool:
-    """Whether a `raise` statement of this package raised it, not a call of something else that failed."""
+    """Return whether a `raise` statement of this package raised it, rather than a failed call of other code."""
     trace = error.__traceback__
     if trace is None:
         return False
@@ -66,12 +67,12 @@ def _is_raised_here(error: Exception) -> bool:
 
 
 def _save_report(error: Exception) -> str:
-    """Write versions, command and traceback into a private file; returns the sentence that says where."""
+    """Write versions, command and traceback to a private file; returns a sentence that names the file."""
     told = {"command": command_line(), "date": now(), **describe_machine(), **describe_versions()}
     lines = [f"{name}: {shown(value)}" for name, value in told.items()]
     text = "\n".join([*lines, "", *traceback.format_exception(error)])
     try:
-        # a new file of a random name that only its owner reads
+        # A new file with a random name that only its owner can read.
         number, path = tempfile.mkstemp(prefix="sarrus-error-", suffix=".txt")
         with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)

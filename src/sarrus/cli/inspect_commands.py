@@ -1,4 +1,4 @@
-"""`sarrus inspect`, `design`, `branches` and `modes`: a mechanism at its start, over a cycle, at rest."""
+"""`sarrus inspect`, `design`, `branches` and `modes`: a mechanism at its start, over a cycle, at equilibrium."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .spec import is_specification, load_problem
 
 
 def _load_closed(file: str, screen: Screen) -> Imported:
-    """A model of another program as `sarrus import` makes it; as authored where its loops cannot be closed."""
+    """Load another program's model as `sarrus import` does; unchanged if its loops cannot be closed."""
     try:
         return load_imported(file, screen)
     except MechanismError as error:
-        # that they cannot be closed is part of the verdict
+        # Loops that cannot be closed are part of the verdict.
         imported = load_imported(file, screen, close=False)
         screen.print(Text(str(error)), soft_wrap=True)
         return imported
@@ -49,7 +49,7 @@ def inspect(
     options: Values,
     as_json: Json = False,
 ) -> None:
-    """Tell mobility and redundancy of a mechanism at its start, with the numbers that decided."""
+    """Report mobility and redundancy of a mechanism at its start, with the deciding numbers."""
     screen = Screen(stderr=True)
     report = None
     if is_imported(problem):
@@ -83,7 +83,7 @@ def design(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Tell what a designer needs: torque, power, transmission angles, limits, shaking force, over a cycle."""
+    """Report design quantities: torque, power, transmission angles, limits, shaking force, over a cycle."""
     if csv is not None:
         check_free(csv, force)
     mechanism = load_model(file, Screen(stderr=True))
@@ -102,7 +102,7 @@ def design(
 
 
 def _mechanism_of(problem: str, options: Values, screen: Screen) -> Mechanism:
-    """The mechanism of a problem, a model file or a specification file."""
+    """Return the mechanism of a problem, a model file or a specification file."""
     if is_model_file(problem) or is_specification(problem):
         refuse_options(options, problem)
     if is_model_file(problem):
@@ -127,7 +127,7 @@ def branches(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find all branches through the configuration of a mechanism, to the order that decides."""
+    """Find all branches through the configuration of a mechanism, to the deciding order."""
     screen = Screen(stderr=True)
     mechanism = _mechanism_of(problem, options, screen)
     with screen.progress(f"{problem}: branches"):
@@ -171,7 +171,7 @@ def modes(
 
 
 def _modes(mechanism: Any, rest: Equilibrium) -> Modes | None:
-    """None where there is nothing to tell; the message of the equilibrium says why."""
+    """Return the modes; None if there are none, and the message of the equilibrium says why."""
     if not rest.found:
         return None
     try:

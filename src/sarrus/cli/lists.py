@@ -1,4 +1,4 @@
-"""`sarrus list`, `methods` and `cache`: what there is to simulate, how, and what is compiled for it."""
+"""`sarrus list`, `methods` and `cache`: the problems, the methods, and the compiled code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def list_problems(as_json: Json = False) -> None:
 
 
 def _problem(problem: problems.Problem) -> dict[str, Any]:
-    """What the list says of a problem, as data."""
+    """Return the data of a problem for the list."""
     return {
         "id": problem.id,
         "title": problem.title,
@@ -51,8 +51,8 @@ def _problem(problem: problems.Problem) -> dict[str, Any]:
 
 
 def list_methods(as_json: Json = False) -> None:
-    """List the methods: what steers them, what they can simulate, and their options."""
-    # the compiler loads slowly: only this command pays for it
+    """List the methods: what controls their steps, what they can simulate, and their options."""
+    # The compiler loads slowly, so only this command imports it.
     from ..methods import CHOICES, get_method
     from ..methods.method import DRIVES, LOADS, USER_FORCES
 
@@ -92,7 +92,7 @@ def list_methods(as_json: Json = False) -> None:
 def show_cache(
     clear: Annotated[bool, typer.Option("--clear", help="Delete all of it.")] = False,
 ) -> None:
-    """Show where compiled code is kept, how much and since when; or delete it."""
+    """Show where compiled code is cached, how much and since when; or delete it."""
     screen = Screen(soft_wrap=True, highlight=False)
     if clear:
         screen.print(f"{cache.clear() / 1e6:.1f} MB deleted; the next run compiles again")

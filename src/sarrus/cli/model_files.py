@@ -1,4 +1,4 @@
-"""Model files: `sarrus export`, `sarrus import` and `sarrus schema`, and how commands read them."""
+"""Model files: `sarrus export`, `sarrus import` and `sarrus schema`, and how commands read model files."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .options import Force, Values, check_free, refuse_options, with_problem_opt
 from .screen import Screen
 
 ENDINGS = (".yaml", ".yml", ".json")
-# what begins a model of another program, among the first bytes of an XML file
+# Root elements of other programs' models, among the first bytes of an XML file.
 ROOTS = (b"<mujoco", b"<robot")
 WRITERS = {".xml": write_mjcf, ".mjcf": write_mjcf, ".urdf": write_urdf, ".osim": write_osim}
 
 
 def is_model_file(word: str) -> bool:
-    """Whether the word on the command line means a model file, ours or another program's."""
+    """Return whether an argument of the command line is a model file, ours or another program's."""
     return word not in problems.names() and (word.lower().endswith(ENDINGS) or is_imported(word))
 
 
 def is_imported(word: str) -> bool:
-    """Whether a file is a model of another program; an XML file may be a specification as well."""
+    """Return whether a file is a model of another program; an XML file may also be a specification."""
     if not is_foreign(word) or not word.lower().endswith(".xml"):
         return is_foreign(word)
     try:
@@ -44,7 +44,7 @@ def is_imported(word: str) -> bool:
 
 
 def load_imported(path: str, screen: Screen, *, close: bool = True) -> Imported:
-    """A model of another program; what was taken, changed and dropped is printed."""
+    """Load a model of another program; prints what was imported, changed and dropped."""
     with screen.status(f"{Path(path).name}: reading"):
         imported = read(path, close=close)
     for line in imported.report.sentences:
@@ -53,7 +53,7 @@ def load_imported(path: str, screen: Screen, *, close: bool = True) -> Imported:
 
 
 def load_model(path: str, screen: Screen) -> Mechanism:
-    """The mechanism of a file; remarks on it are printed."""
+    """Load the mechanism of a file; prints remarks on it."""
     if path in problems.names():
         raise ValueError(
             f"'{path}' is a problem, not a file; run it with `sarrus run {path}`, or write its file "
@@ -85,7 +85,7 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write the mechanism of a problem or a model file for ourselves or another program."""
+    """Write the mechanism of a problem or a model file, in our format or another program's."""
     ending = "" if file is None else file.suffix.lower()
     if kind is not None:
         ending = "." + pick(
@@ -108,7 +108,7 @@ def export(
 
 
 def _export(source: str, options: Values, file: Path, ending: str) -> None:
-    """Write a problem or model file in a format, telling what that cannot hold."""
+    """Write a problem or model file in a format; report what the format cannot represent."""
     screen = Screen(stderr=True)
     if is_model_file(source):
         refuse_options(options, source)
@@ -157,7 +157,7 @@ def import_file(
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Read a model of another program, close its loops, and write our model file; tell what became of it."""
+    """Read a model of another program, close its loops, and write our model file; report what changed."""
     target = Path(file).with_suffix(".yaml").name if out is None else str(out)
     goal = Path(target)
     _check_free(goal, goal.suffix.lower(), force)
@@ -187,7 +187,7 @@ def import_file(
 
 
 def _check_free(file: Path, ending: str, force: bool) -> None:
-    """Refuse to replace a file, or the closures next to a URDF, unless that is wanted."""
+    """Refuse to overwrite a file, or the closures next to a URDF, unless forced."""
     check_free(file, force)
     if ending == ".urdf":
         check_free(file.with_suffix(".yaml"), force)
@@ -196,7 +196,7 @@ def _check_free(file: Path, ending: str, force: bool) -> None:
 def _write(
     mechanism: Mechanism, goal: Path, told: Report | None, ending: str = ""
 ) -> Report | None:
-    """Write a file by its ending, or another one; what the format cannot hold."""
+    """Write a file in the format of its ending, or of another one; return what the format cannot represent."""
     ending = ending or goal.suffix.lower()
     if ending in WRITERS:
         return WRITERS[ending](mechanism, goal)
@@ -211,5 +211,5 @@ def _write(
 def schema(
     study: Annotated[bool, typer.Option("--study", help="Of study files instead.")] = False,
 ) -> None:
-    """Print the JSON Schema of model files; editors complete and check with it."""
+    """Print the JSON Schema of model files, for completion and checks in editors."""
     print(json.dumps(make_study_schema() if study else make_schema(), indent=2, ensure_ascii=False))

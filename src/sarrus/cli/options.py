@@ -1,4 +1,4 @@
-"""Options that several commands have: those of problems, made of their data, and those of runs."""
+"""Options shared by several commands: those of problems, generated from their data, and those of runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ AtCrossing = Annotated[
         help="Where motions meet: go on, stop there, or stop and list the branches.",
     ),
 ]
-# the names of `sarrus methods`, which load the compiler; a test compares them
+# The names of `sarrus methods`; importing them would load the compiler, so a test compares them.
 METHODS = (
     "auto", "series", "radau", "energy-momentum", "ali3", "generalized-alpha", "multipliers", "multipliers-dop853",
     "penalty", "null-space",
 )  # fmt: skip
 METHOD_HELP = f"{', '.join(METHODS)}; or FILE.py:FUNCTION, one of your own."
-# what a model file may say of its run
+# Run settings of a model file.
 SETTINGS = {
     "duration": Annotated[
         float | None, typer.Option(help="Simulated time [s]; else the file says it.")
@@ -56,13 +56,13 @@ ProblemId = Annotated[str, typer.Argument(help=f"Id of a problem: {PROBLEM_HELP}
 
 
 def check_free(file: Path, force: bool) -> None:
-    """Refuse to replace a file that the user named, unless that is wanted."""
+    """Refuse to overwrite a file that the user named, unless forced."""
     if os.path.lexists(file) and not force:
         raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
 
 
 def _spread(name: str, made: list[inspect.Parameter]) -> Callable[..., Callable[..., None]]:
-    """What gives a command these parameters in place of one; it gets the values that were typed, by name."""
+    """Return a decorator that replaces one parameter of a command by these; it gets the typed values by name."""
 
     def wrap(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
@@ -75,7 +75,7 @@ def _spread(name: str, made: list[inspect.Parameter]) -> Callable[..., Callable[
             values = {p.name: given.pop(p.name) for p in made}
             command(**given, **{name: {k: v for k, v in values.items() if v is not None}})
 
-        # what the command line reads
+        # The signature that the command line reads.
         typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         typed.__annotations__ = {p.name: p.annotation for p in parameters}
         return typed
@@ -84,25 +84,25 @@ def _spread(name: str, made: list[inspect.Parameter]) -> Callable[..., Callable[
 
 
 def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each that any problem has, in place of its parameter `options`."""
+    """Give a command all options that any problem has, in place of its parameter `options`."""
     made = [_parameter(option) for option in problems.all_options().values()]
     return _spread("options", made)(command)
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that replace what a model file says of its run, in place of `settings`."""
+    """Give a command the options that override the run settings of a model file, in place of `settings`."""
     return _spread("settings", [_option(name, kind) for name, kind in SETTINGS.items()])(command)
 
 
 def _option(name: str, annotation: Any) -> inspect.Parameter:
-    """A parameter that is an option, None if it is not typed."""
+    """Return a parameter that is an option, None if it is not typed."""
     return inspect.Parameter(
         name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation
     )
 
 
 def _parameter(option: problems.Option) -> inspect.Parameter:
-    """An option of problems as one of a command; `sarrus list` shows which problem has it and its default."""
+    """Return an option of problems as one of a command; `sarrus list` shows its problems and default."""
     unit = f" [{option.unit}]" if option.unit else ""
     bounds = f": {option.wanted}" if option.wanted else ""
     text = f"{option.meaning[0].upper()}{option.meaning[1:]}{unit}{bounds}."
@@ -111,6 +111,6 @@ def _parameter(option: problems.Option) -> inspect.Parameter:
 
 
 def refuse_options(options: Values, file: str) -> None:
-    """Raise if options were typed beside a file, which says them itself."""
+    """Raise if options were typed together with a file, which defines them itself."""
     for name in options:
         raise ValueError(f"--{name} is said by the file {file}; leave it out")

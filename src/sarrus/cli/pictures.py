@@ -43,7 +43,7 @@ def report(
     screen = Screen(soft_wrap=True)
     if out is not None:
         check_free(out, force)
-    # a name that the user chose, or one of ours, which replaces only what is ours
+    # A file name chosen by the user, or one of ours, which replaces only our own files.
     begin = new_output if out is None else nullcontext
     if len(folders) == 1 and runs_package.benchmark_records.is_benchmark(folders[0]):
         path = out or folders[0] / REPORT
@@ -110,7 +110,7 @@ def view(
     port: Annotated[int, typer.Option(help="Port on this machine; 0 takes a free one.")] = PORT,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Change a mechanism by sliders, by hand and by drawing, and see it solved meanwhile."""
+    """Change a mechanism with sliders, by dragging and by drawing, while it is solved continuously."""
     screen = Screen(stderr=True, soft_wrap=True)
     data, opened, given = _new_document(target) if new else _document(target, options, screen)
     problem = (target, options) if not new and target in problems.names() else None
@@ -121,10 +121,10 @@ def view(
     screen.print(f"workbench: {page} (ctrl-c ends it)", highlight=False)
     try:
         if browser:
-            # command lines can be read by every user of the machine: this address holds no secret
+            # Every user of the machine can read command lines, so this address contains no secret.
             webbrowser.open(page)
         elif screen.is_terminal:
-            # for a browser elsewhere, through a tunnel; not where lines may be logged
+            # For a browser on another machine, through a tunnel; not where output may be logged.
             screen.print(f"or once: {bench.guard.make_address()}", highlight=False)
         bench.serve()
     except KeyboardInterrupt:
@@ -136,12 +136,12 @@ def view(
 if TYPE_CHECKING:
     from ..workbench.saving import OpenedFile
 
-# data of a model file, the file that is written, and how long it is simulated [s], None if the data say it
+# Data of a model file, the file to write, and the duration [s], None for the duration in the data.
 _Document = tuple[dict[str, Any], "OpenedFile", float | None]
 
 
 def _new_document(target: str) -> _Document:
-    """An empty plane, to be saved into a file that is not there yet."""
+    """Return an empty plane, to be saved to a file that does not exist yet."""
     path = Path(target) if target else None
     if path is not None and path.exists() and path.stat().st_size:
         raise ValueError(
@@ -151,7 +151,7 @@ def _new_document(target: str) -> _Document:
 
 
 def _document(target: str, options: dict[str, float], screen: Screen) -> _Document:
-    """What a word on the command line means, as data with numbers in SI."""
+    """Return the document that an argument of the command line names, as data with numbers in SI."""
     if not target:
         raise ValueError(
             "what shall be shown? Give a model file, a problem or a run, or --new to draw"
@@ -182,7 +182,7 @@ def _document(target: str, options: dict[str, float], screen: Screen) -> _Docume
 
 
 def _document_of_run(folder: Path, screen: Screen) -> _Document:
-    """The mechanism of a run, as long as it ran; runs are records and not written into."""
+    """Return the mechanism of a run with the run's duration; runs are records and are not overwritten."""
     run = runs_package.run_folder.load_run(folder, trial=True)
     record = run.record
     if "model" in record:

@@ -1,4 +1,4 @@
-"""`sarrus run` and `sarrus simulate`: a problem or a model file simulated, and kept in a folder."""
+"""`sarrus run` and `sarrus simulate`: simulate a problem or a model file, and save the run in a folder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .scaffold import find_problem
 from .screen import Screen
 from .spec import is_specification, load_problem
 
-# a run that stops at a crossing was asked to
+# A run that stops at a crossing did so on request.
 GOOD = ("done", "stopped")
 MOTION = "motion.png"
 
@@ -105,7 +105,7 @@ def run(
             record = save_run(folder, item, result, judge(item, result), timing, command_line())
         records.append(record)
         if problem and not as_json:
-            # the answer first: pictures take longer than the run
+            # The result first: pictures take longer than the run.
             _show_runs(records)
         with screen.progress(f"{item.id}{of_all}: figures") as turn_to:
             save_figures(folder, item, result)
@@ -175,7 +175,7 @@ def simulate(
     screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
     said: dict[str, Any] = dict(mechanism.defaults)
-    # a step on the command line replaces the tolerance of the file, and the other way round
+    # A step on the command line replaces the tolerance of the file, and vice versa.
     for one, other in (("step", "tolerance"), ("tolerance", "step")):
         if one in settings:
             said.pop(other, None)
@@ -192,13 +192,13 @@ def simulate(
     with screen.progress(f"{name}: simulating {settings['duration']:g} s") as turn_to:
         result = simulate_mechanism(mechanism, at_crossing=at_crossing, **settings)
         if result.status == "skipped":
-            # nothing was simulated: there is nothing to keep
+            # Nothing was simulated, so there is nothing to save.
             raise ValueError(result.message)
         turn_to(f"{name}: files")
         points = choose_points(mechanism, result, point or ())
         record = save_simulation(folder, mechanism, result, points, name, command_line(), reactions)
     if not as_json:
-        # what was printed with its line is not told again
+        # Remarks that were already printed with their line are not repeated.
         told = find_remarks(mechanism)
         _show_simulation(record, [note for note in record["notes"] if note not in told])
     with screen.progress(f"{name}: figures") as turn_to:
@@ -217,15 +217,15 @@ def simulate(
 
 
 def _check_memory(mechanism: Mechanism, settings: dict[str, Any], points: int) -> None:
-    """Refuse a run whose outputs and columns do not fit into memory, before it is made."""
+    """Reject a run whose outputs and columns do not fit into memory, before it starts."""
     duration, every = settings["duration"], settings.get("output_step")
     if not every or not 0 < every <= duration < MOST_OUTPUTS * every:
-        # a thousand, or an error that is told later
+        # The default of a thousand outputs, or an error that is reported later.
         return
     dimension = mechanism.dimension
     named = points or len(mechanism.joints) + len(mechanism.markers)
-    # coordinates of a body after sharing, as the result keeps them; places, velocities and accelerations of
-    # points, and what is told beside them, as columns, as arrays of the file and of its pictures
+    # Coordinates of a body after sharing, as stored in the result; positions, velocities and accelerations of
+    # points, and the quantities reported with them, as columns and as arrays of the file and of its pictures.
     kept = 4 * len(mechanism.bodies) * (2 if dimension == 2 else 8) + 12
     check_memory(int(duration / every), kept + 3 * (3 * dimension * named + 10), duration)
 
@@ -249,6 +249,6 @@ def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
 
 
 def list_files(folder: Path) -> str:
-    """A folder and what lies in it."""
+    """Return a folder and its content as text."""
     names = sorted(path.name for path in folder.iterdir() if path.name != LIST)
     return f"{folder}/ ({', '.join(names)})"

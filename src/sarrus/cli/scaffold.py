@@ -1,4 +1,4 @@
-"""`sarrus new`, `check-method` and `problem`: methods and problems of one's own."""
+"""`sarrus new`, `check-method` and `problem`: methods and problems of users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ new = typer.Typer(help="Write a start for something of your own.", no_args_is_he
 def new_method(
     file: Annotated[Path, typer.Argument(help="File to write, such as my_alpha.py.")],
 ) -> None:
-    """Write a method to start from: generalized-alpha in 40 lines."""
+    """Write a template for a method: generalized-alpha in 40 lines."""
     if file.suffix != ".py":
         raise ValueError(f"{file}: give a name that ends in .py")
     if os.path.lexists(file):
@@ -42,8 +42,8 @@ def new_method(
 def check_method(
     method: Annotated[str, typer.Argument(help="FILE.py, FILE.py:FUNCTION, or a method's name.")],
 ) -> None:
-    """Measure a method: order, energy, crossings, redundant equations, drives; exit status 1 if one is bad."""
-    # loads the compiled kernels: not for `sarrus --help`
+    """Measure a method: order, energy, crossings, redundant constraints, drives; exit status 1 if one is bad."""
+    # Loads the compiled kernels, which `sarrus --help` does not need.
     from ..methods import get_method
 
     chosen = get_method(method)
@@ -67,7 +67,7 @@ def check_method(
 def find_problem(
     word: str, options: Values | None = None, duration: float | None = None
 ) -> Problem:
-    """A problem by its id, the folder of one, or a model file, which is made one; what was decided is printed."""
+    """Return a problem by id or folder, or make one of a model file; prints the choices made."""
     if problems.is_packed(word):
         refuse_options(options or {}, word)
         return problems.load_packed(word)
@@ -105,7 +105,7 @@ def problem(
         typer.Option(help="File with the exact motion of the point; else a converged run."),
     ] = None,
 ) -> None:
-    """Pack a mechanism as a problem that others can install, with its reference."""
+    """Pack a mechanism with its reference as a problem that others can install."""
     own = _make(
         file,
         duration=duration,
@@ -116,7 +116,7 @@ def problem(
     )
     bench.user_problem.pack_problem(own, out)
     name = own.numbers["id"]
-    # pip looks elsewhere for a bare word
+    # pip interprets a bare word as a package name.
     where = out if out.is_absolute() else f"./{out}"
     Screen().print(
         f"{out}: `pip install {where}`, then `sarrus bench {name}`", soft_wrap=True, highlight=False

@@ -1,7 +1,7 @@
-"""The terminal: what is printed there is shown, never obeyed.
+"""The terminal: printed text is shown literally, never interpreted.
 
-Names, messages and paths come from files of strangers: brackets in them are no markup, and control characters,
-which steer a terminal, are shown as their codes.
+Names, messages and paths come from untrusted files: brackets in them are not markup, and control characters, which
+would act on a terminal, are shown as their codes.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from rich.text import Text
 from ..names import shown
 from ..progress import listening
 
-# columns beneath which a bar would leave no room for numbers
+# Below this width [columns] a progress bar would leave no room for numbers.
 NARROW = 60
 
 
 class _Outlet(io.FileIO):
-    """A pipe whose reader may leave early, as in `| head -1`, or a file on a disk that fills up.
+    """A pipe whose reader may close early, as in `| head -1`, or a file on a disk that fills up.
 
-    What cannot be written is dropped, and the command goes on; failed: the reason, if it was not the reader.
+    Output that cannot be written is dropped, and the command continues; failed: the reason, unless the
+    reader closed.
     """
 
     failed: OSError | None = None
 
     def write(self, data: Any, /) -> int:
-        """Write, or pretend to."""
+        """Write, or discard after a failure."""
         if self.failed is None:
             try:
                 return super().write(data)
@@ -48,10 +49,10 @@ class _Outlet(io.FileIO):
 
 
 def outlive_readers() -> None:
-    """Let the command do all of its work, and end with its own status, though nobody reads what it prints."""
+    """Let the command finish with its own exit status even if the reader of its output has closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        # tests and notebooks have streams of their own; terminals do not leave
+        # Tests and notebooks replace the streams; terminals do not close.
         if stream is None or stream is not getattr(sys, f"__{name}__") or stream.isatty():
             continue
         stream.flush()
@@ -61,7 +62,7 @@ def outlive_readers() -> None:
 
 
 def find_lost_output() -> OSError | None:
-    """Why something that was printed could not be written; None if all was, or if its reader left."""
+    """Return why some output could not be written; None if all was written, or if the reader closed."""
     if sys.stdout is None:
         return None
     sys.stdout.flush()
@@ -78,7 +79,7 @@ class Screen(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Pieces of text as they are written: the one place that all of it passes."""
+        """Return the segments of text to print; all output passes through here."""
         for segment in super().render(renderable, options):
             if segment.control is None and not segment.text.isprintable():
                 lines = "\n".join(map(shown, segment.text.split("\n")))
@@ -86,7 +87,7 @@ class Screen(Console):
             yield segment
 
     def show_table(self, table: Table) -> None:
-        """A line a row; in a terminal that is narrower a stack of lines a row; a file gets lines of any length."""
+        """Print one line per row; in a narrower terminal several lines per row; in a file lines of any length."""
         wide = Screen(width=1000).measure(table).maximum
         if not self.is_terminal or wide <= self.width:
             self.width = max(self.width, wide)
@@ -101,11 +102,11 @@ class Screen(Console):
 
     @contextmanager
     def progress(self, told: str) -> Iterator[Callable[[str], None]]:
-        """A line while something is made, with how much is done and the time left, where a terminal shows it.
+        """Show progress and the remaining time in one line while something is computed, if there is a terminal.
 
-        What it yields is called with what is made next.
+        Yields a function that is called with a description of the next item.
         """
-        # where there is little room, numbers before the bar
+        # In a narrow terminal, numbers take precedence over the bar.
         lines = [BarColumn()] if self.width >= NARROW else []
         parts = (TextColumn("{task.description}", markup=False), *lines, TaskProgressColumn())
         quiet = not self.is_terminal
@@ -116,7 +117,7 @@ class Screen(Console):
             before = [0.0, 0.0]
 
             def show(done: float, total: float) -> None:
-                # what counts otherwise is the next thing, whose time left is its own
+                # A different total means the next task, with a new remaining time.
                 if total != before[1] or done < before[0]:
                     bar.reset(task, total=total)
                 before[:] = done, total
@@ -130,5 +131,5 @@ class Screen(Console):
                 yield turn_to
 
     def status(self, status: RenderableType, **options: Any) -> Status:
-        """A line while something runs."""
+        """Show a line while something runs."""
         return super().status(Text(status) if isinstance(status, str) else status, **options)

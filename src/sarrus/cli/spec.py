@@ -1,4 +1,4 @@
-"""`sarrus spec`: specification files of the MBS Benchmark library, shown and written."""
+"""`sarrus spec`: shows and writes specification files of the MBS Benchmark library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..specification import (
 from .options import Force, ProblemId, check_free
 from .screen import Screen
 
-# a file may hold thousands of strange elements
+# A file may contain thousands of unknown elements.
 MOST_LINES = 50
 
 spec = typer.Typer(
@@ -36,7 +36,7 @@ def show(file: Annotated[Path, typer.Argument(help="Specification file (XML).")]
     """Show what was understood in a file and where, and what was not."""
     found = load_specification(file)
     screen = Screen()
-    # a line a fact, also where no terminal tells its width
+    # One line per fact, also if no terminal reports its width.
     screen.width = max(screen.width, 125)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("what", no_wrap=True)
@@ -72,14 +72,14 @@ def write(
 
 
 def is_specification(word: str) -> bool:
-    """Whether the word on the command line means a file and not a problem."""
+    """Return whether an argument of the command line is a specification file rather than a problem."""
     if word in problems.names():
         return False
     return word.lower().endswith(".xml") or Path(word).is_file()
 
 
 def load_problem(file: str, screen: Screen) -> Problem:
-    """The problem that a specification file means; its notes are printed."""
+    """Load the problem of a specification file; prints its notes."""
     found = load_specification(file)
     problem = specification_to_problem(found)
     for note in specification_notes(found):

@@ -1,4 +1,4 @@
-"""`sarrus sweep`: the runs of a study on this machine or on a cluster, in a folder that survives."""
+"""`sarrus sweep`: runs a study on this machine or on a cluster, in a folder from which it can be resumed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .. import studies
 from ..studies import StudyStopped
 from .screen import Screen
 
-# what a shell expects of a program that was stopped by Ctrl-C
+# The exit status that a shell expects after Ctrl-C.
 STOPPED = 130
-# characters of a reason on the screen; the table has all
+# Largest number of characters of a reason on the screen; the table contains all.
 MOST_SHOWN = 300
 
 
@@ -71,7 +71,7 @@ def sweep(
         except StudyStopped as stopped:
             bar.stop()
             screen.print(Text(str(stopped)), soft_wrap=True)
-            # it has said so itself
+            # The message has already been printed.
             sys.exit(STOPPED)
     console = Screen()
     rest = f" in {outcome.seconds:.1f} s" if outcome.ran else ""
@@ -88,7 +88,7 @@ def sweep(
     else:
         console.print(Text(f"files: {out}/; the same command goes on"), soft_wrap=True)
     if outcome.failed and outcome.failed == outcome.done:
-        # not one run succeeded: that is hardly what was wanted
+        # No run succeeded, which counts as a failure.
         raise typer.Exit(1)
 
 
@@ -97,7 +97,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 class _State(ProgressColumn):
-    """Runs, rate, time left, failures; what a study has of them."""
+    """Number of runs, rate, remaining time and failures, as far as available."""
 
     def render(self, task: Task) -> Text:
         state: Any = task.fields.get("state")

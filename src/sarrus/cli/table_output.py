@@ -1,4 +1,4 @@
-"""Tables of benchmarks and boards as CSV, LaTeX or JSON, with tables of papers beside ours."""
+"""Tables of benchmarks and boards as CSV, LaTeX or JSON, next to published tables."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Papers = Annotated[
 
 
 def load_papers(shape: str, files: list[Path] | None) -> list[Paper]:
-    """The tables of papers; a wrong format is an error before anything runs."""
+    """Load published tables; a wrong format is an error before anything runs."""
     if shape not in FORMATS:
         raise ValueError(f"--format {shape}: give one of {', '.join(FORMATS)}")
     return [report.papers.load_paper(file) for file in files or ()]
 
 
 def print_data(table: DataTable, shape: str, papers: list[Paper]) -> None:
-    """Print a table, with those of papers beside it: numbers with all digits, or for the screen."""
+    """Print a table next to published ones: numbers with all digits, or rounded for the screen."""
     table = report.data_tables.beside(table, papers)
     if shape != "table":
         print(table.format(shape), end="")

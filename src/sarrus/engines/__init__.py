@@ -1,4 +1,4 @@
-"""Other engines through the same door: the same mechanisms, our clock, our judge."""
+"""Run other engines through one interface: the same mechanisms, timing and checks for all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROUP = "sarrus.engines"
 
 @cache
 def known_engines() -> dict[str, Engine]:
-    """All engines by name: ours, and those that installed packages bring (entry point `sarrus.engines`)."""
+    """Return all engines by name, including those of installed packages (entry point `sarrus.engines`)."""
     found = dict(ENGINES)
     for entry in entry_points(group=GROUP):
         package = entry.dist.name if entry.dist else "a package"
@@ -61,12 +61,35 @@ def simulate_with(
 ) -> Result:
     """Simulate a mechanism with another engine, in steps of `step` seconds; a result like any other.
 
-    The engine gives poses and velocities of the bodies; places of points, energy and closure are recomputed from
-    them by our own equations. Outputs are ends of steps, those nearest to output_step [s], a thousandth of the
-    duration if left out. settings: of the engine, as `sarrus engines` lists them.
+    The engine returns poses and velocities of the bodies. Positions of points, energy and constraint violations
+    are recomputed from them with the equations of Sarrus.
 
-    Raises MechanismError with a sentence for what the engine cannot represent, ValueError for other arguments and
-    where it is not installed. A run that breaks down ends early: `result.status` says so.
+    Parameters
+    ----------
+    engine
+        Name of the engine, as listed by `sarrus engines`.
+    mechanism
+        The mechanism to simulate.
+    duration
+        Simulated time [s].
+    step
+        Step of the engine [s].
+    output_step
+        Time between outputs [s]; default: a thousandth of the duration. Outputs are the nearest ends of steps.
+    **settings
+        Settings of the engine, as listed by `sarrus engines`.
+
+    Returns
+    -------
+    Result
+        If the run breaks down it ends early, and `result.status` says so.
+
+    Raises
+    ------
+    MechanismError
+        If the engine cannot represent the mechanism.
+    ValueError
+        If another argument is invalid or the engine is not installed.
     """
     row = pick(known_engines(), engine, "engine")
     seconds = check_seconds("duration", duration)
@@ -75,7 +98,7 @@ def simulate_with(
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
-    # loads the compiler
+    # Importing this loads the compiler.
     from .running import run_engine
 
     return run_engine(row, mechanism.copy(), seconds, h, every, settings)

@@ -1,4 +1,4 @@
-"""CasADi with IDAS: the equations as formulas, an index-1 DAE with Baumgarte's terms, solved by SUNDIALS."""
+"""CasADi with IDAS: symbolic equations as an index-1 DAE with Baumgarte stabilisation, solved by SUNDIALS."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .symbolic import Algebra, Formulas, make_formulas, split_balls
 from .tree import Poses
 
 MOST_STEPS = 1_000_000
-# what IDAS prints where it stops
+# Printed by IDAS when it stops.
 STOPPED = re.compile(r"At t = ([-+.\deE]+)")
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The integrator, and the start."""
+    """Build the integrator and its initial state."""
     return _Job(world, plan)
 
 
@@ -54,7 +54,7 @@ class _Job:
             raise MechanismError(f"'{tree.name}' is refused by CasADi: {why[:200]}") from error
         self.rows = np.full((len(plan.kept), 2 * n), np.nan)
         self.rows[0] = self.start
-        # [s], where it stopped
+        # Time at which IDAS stopped [s].
         self.failed: float | None = None
 
     def _integrator(self, times: np.ndarray) -> casadi.Function:
@@ -68,7 +68,7 @@ class _Job:
         return casadi.integrator("run", "idas", self.dae, 0.0, times.tolist(), options)
 
     def _first(self, dae: dict[str, casadi.SX], count: int) -> np.ndarray:
-        """Accelerations and multipliers at the start: the equations are linear in them."""
+        """Return accelerations and multipliers at the start; the equations are linear in them."""
         zero = np.zeros(count)
         made = casadi.Function(
             "alg", [dae["x"], dae["z"]], [dae["alg"], casadi.jacobian(dae["alg"], dae["z"])]
@@ -79,7 +79,7 @@ class _Job:
     def solve(self) -> str:
         printed = io.StringIO()
         try:
-            # only what IDAS prints says when it stopped, and why
+            # Only the text that IDAS prints states when it stopped, and why.
             with contextlib.redirect_stderr(printed):
                 self._run(self.integrator)
         except RuntimeError as error:
@@ -96,7 +96,7 @@ class _Job:
 
     def poses(self) -> Poses:
         if self.failed is not None:
-            # a run that stops gives nothing at all: the outputs before are those of a shorter one
+            # A run that stops early returns nothing: run again up to the last output before the stop.
             before = self.times[self.times < self.failed]
             if len(before):
                 with contextlib.suppress(RuntimeError):

@@ -1,4 +1,4 @@
-"""DART: the tree as its joints, one body a step, loops as ball joint constraints in its impulse solver."""
+"""DART: the tree with DART's joints, one body per step, loops as ball joint constraints in its impulse solver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tree import GROUND, Poses, Tree, quaternions
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The world, standing at its start."""
+    """Build the world in its initial state."""
     return _Job(world, plan)
 
 
@@ -27,7 +27,7 @@ class _Job:
         self.bodies = _add_bodies(world.tree, self.skeleton)
         self.world.addSkeleton(self.skeleton)
         solver = self.world.getConstraintSolver()
-        # kept alive here: the solver only points to them
+        # Keep references: the solver only points to the constraints.
         self.closures = []
         for c in world.tree.closures:
             ends = [self.bodies[link] for link in (c.first, c.second) if link != GROUND]
@@ -38,7 +38,7 @@ class _Job:
             self.closures.append(closure)
         self.skeleton.setVelocities(world.rates)
         rows = len(plan.kept)
-        # positions and rates are counted alike: a ball's position is a turn vector
+        # Coordinates and rates have the same number of entries: a ball's coordinate is a rotation vector.
         self.x = np.full((rows, world.tree.nv), np.nan)
         self.v = np.full((rows, world.tree.nv), np.nan)
         self.x[0], self.v[0] = self.skeleton.getPositions(), self.skeleton.getVelocities()
@@ -66,7 +66,7 @@ class _Job:
 
 
 def _add_bodies(tree: Tree, skeleton: Any) -> list[Any]:
-    """A body for each step; those of the links."""
+    """Add a body for each step; return the bodies of the links."""
     dynamics = dartpy.dynamics
     made: list[Any] = []
     links: list[Any] = [None] * len(tree.links)
@@ -88,7 +88,7 @@ def _add_bodies(tree: Tree, skeleton: Any) -> list[Any]:
         about.mName = f"body {n}"
         about.mIsCollidable = False
         if segment.link == GROUND:
-            # DART takes no body without mass
+            # DART does not accept massless bodies.
             small = LEAST_MASS * min(link.mass for link in tree.links)
             inertia = small * tree.size**2 * np.eye(3)
             about.mInertia = dynamics.Inertia(small, np.zeros(3), inertia)

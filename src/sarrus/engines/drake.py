@@ -1,4 +1,4 @@
-"""Drake: the tree as its joints; open ones continuous, loops by ball constraints (discrete, SAP) or bushings."""
+"""Drake: the tree with Drake's joints; continuous if open, loops by ball constraints (SAP) or bushings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAP, BUSHINGS = "sap", "bushings"
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The plant and its simulator, standing at its start."""
+    """Build the plant and its simulator in its initial state."""
     return _Job(world, plan)
 
 
@@ -29,7 +29,7 @@ class _Job:
         s = plan.settings
         if s["loops"] not in (SAP, BUSHINGS):
             raise ValueError(f"loops = {s['loops']!r}; give '{SAP}' or '{BUSHINGS}'")
-        # without loops there is nothing for SAP to hold
+        # Without loops there are no constraints for SAP to enforce.
         discrete = s["loops"] == SAP and bool(world.tree.closures)
         self.plant = MultibodyPlant(plan.h if discrete else 0.0)
         if discrete:
@@ -58,7 +58,7 @@ class _Job:
         )
 
     def _add(self, tree: Tree) -> list[Any]:
-        """Bodies, joints, closures and springs; the joint of each step."""
+        """Add bodies, joints, closures and springs; return the joint of each step."""
         plant = self.plant
         plant.mutable_gravity_field().set_gravity_vector(tree.gravity)
         made: list[Any] = []
@@ -103,7 +103,7 @@ class _Job:
         )
 
     def _add_spring(self, tree: Tree, p: Pull, bodies: dict[int, Any]) -> None:
-        # Drake has no preload, and wants a free length above zero
+        # Drake has no preload, and requires a positive free length.
         free = p.free - p.preload / p.stiffness if p.stiffness else p.free
         if not free > 0.0 or (p.preload and not p.stiffness):
             raise MechanismError(
@@ -117,7 +117,7 @@ class _Job:
         )
 
     def _order(self) -> tuple[list[int], list[int]]:
-        """Where the tree's rates stand in the plant's, and positions counted like rates."""
+        """Return the plant's indices of coordinates and rates, in the tree's order; a ball has three of each."""
         q: list[int] = [0] * self.tree.nv
         v: list[int] = [0] * self.tree.nv
         for joint, s in self.joints:
@@ -145,7 +145,7 @@ class _Job:
             if s.kind == "ball":
                 part = slice(s.v, s.v + 3)
                 q[:, s.q : s.q + 4] = quaternions_of_angles(x[:, part])
-                # Drake tells the spin in directions of the parent
+                # Drake expresses the angular velocity in the parent's frame.
                 R = turns_of(q[:, s.q : s.q + 4])
                 v[:, part] = np.einsum("tji,tj->ti", R, v[:, part])
             else:
@@ -154,7 +154,7 @@ class _Job:
 
 
 def _inertia(tree: Tree, link: int) -> Any:
-    """Mass and inertia of a link about its frame; none of a frame between two steps."""
+    """Return mass and inertia of a link about its frame; zero for an intermediate frame between two steps."""
     if link == GROUND:
         return parts.SpatialInertia.Zero()
     own = tree.links[link]

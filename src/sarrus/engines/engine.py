@@ -1,4 +1,4 @@
-"""What an engine is to the others: a row, and the adapter behind it, which loads it when it is first used."""
+"""The common interface of engines: a table entry, and an adapter module that is loaded on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..mechanism.forces import LOADS
 from ..names import unknown
 from .tree import LAST, Poses, Tree
 
-# what an engine may or may not be able to do; the value is what a user reads
+# Capabilities of an engine; the values are shown to users.
 LOOPS = "loops"
 REDUNDANT = "redundant joints"
 BALLS = "ball joints and free bodies"
@@ -34,7 +34,7 @@ Settings = dict[str, Value]
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings that are tried over a ladder of steps; steps: how many in a run; why: in a sentence."""
+    """Settings tried over a series of step sizes; `steps`: numbers of steps per run; `why`: the reason."""
 
     settings: Mapping[str, Value]
     steps: tuple[int, ...]
@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class EnginePlan:
-    """What a run of an engine is: `count` steps of `h` seconds, every so manieth kept, with its settings."""
+    """The plan of a run: `count` steps of `h` seconds, an output every `every` steps, and the settings."""
 
     count: int
     h: float
@@ -52,21 +52,22 @@ class EnginePlan:
 
     @property
     def kept(self) -> list[int]:
-        """The numbers of the steps that are kept, the start and the end among them."""
+        """Return the numbers of the output steps, including the start and the end."""
         kept = list(range(0, self.count + 1, self.every))
         return kept if kept[-1] == self.count else [*kept, self.count]
 
     @property
     def strides(self) -> list[int]:
-        """How many steps lie between those that are kept."""
+        """Return the numbers of steps between consecutive outputs."""
         return [b - a for a, b in pairwise(self.kept)]
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """What an engine is given: the mechanism, its tree, and velocities of the bodies at the start.
+    """The input of an engine: the mechanism, its tree, and the initial velocities of the bodies.
 
-    rates: of the tree's coordinates; velocities: of the centres [m/s], and spins [rad/s], (bodies, 3).
+    rates: rates of the tree's coordinates; velocities: velocities of the centres of mass [m/s]; spins: angular
+    velocities [rad/s], both (bodies, 3).
     """
 
     mechanism: Mechanism
@@ -80,22 +81,22 @@ class Job(Protocol):
     """A mechanism in an engine, ready to run."""
 
     def solve(self) -> str:
-        """Take all steps, keeping states; a sentence if the engine stopped early, else nothing. Timed."""
+        """Take all steps and store the states; return a message if the engine stopped early, else "". Timed."""
 
     def poses(self) -> Poses:
-        """The poses of the states that were kept, the start first. Not timed."""
+        """Return the poses of the stored states, the start first. Not timed."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A row of the table of engines.
+    """An entry of the table of engines.
 
-    package: what is installed, and module: what is imported; does: what it can represent; order: of its
-    default settings; defaults: its settings, with what they mean in `meanings`; ladder: what a benchmark tries.
-    tells: what it does with loops and redundancy, in a sentence.
-    cut: which joints close loops, where it has no setting for that (see tree.py). loop_order: of loops, as it
-    holds them; floor: error of places that it does not get below, in the size of links. adapter: the module with
-    `build(world, plan)`; left out, the one here that is called like the engine.
+    package: name of the distribution; module: module to import; does: what it can represent; order: order of
+    accuracy with its default settings; defaults: its settings, described in `meanings`; ladder: what a benchmark
+    tries. tells: how it treats loops and redundant constraints, in a sentence. cut: which joints close loops, if
+    it has no setting for that (see tree.py). loop_order: order of accuracy with loops; floor: position error below
+    which it does not get, relative to the link size. adapter: the module with `build(world, plan)`; default: the
+    module in this package with the engine's name.
     """
 
     id: str
@@ -115,7 +116,7 @@ class Engine:
 
     @property
     def installed(self) -> bool:
-        """Whether it can be imported, without doing so."""
+        """Whether the engine can be imported; does not import it."""
         try:
             return find_spec(self.module) is not None
         except (ImportError, ValueError):
@@ -123,7 +124,7 @@ class Engine:
 
     @property
     def version(self) -> str:
-        """Its version, empty if it is not installed."""
+        """The version of the engine; empty if it is not installed."""
         try:
             return version(self.package) if self.installed else ""
         except PackageNotFoundError:
@@ -131,12 +132,12 @@ class Engine:
 
     @property
     def install(self) -> str:
-        """How to install it."""
+        """Return how to install the engine."""
         what = self.package if self.adapter else f"'.[{self.id}]'"
         return f"pip install {what}"
 
     def settle(self, given: Mapping[str, Value]) -> Settings:
-        """All settings: those given and the defaults of the others; raises what is wrong."""
+        """Return all settings, with defaults for those not given; raises if one is invalid."""
         for name, value in given.items():
             if name not in self.defaults:
                 raise unknown(f"engine '{self.id}' has no setting '{name}'", name, self.defaults)
@@ -147,7 +148,7 @@ class Engine:
         return {**self.defaults, **given}
 
     def check(self, mechanism: Mechanism) -> None:
-        """Raise MechanismError with a sentence if the engine cannot represent a mechanism."""
+        """Raise MechanismError if the engine cannot represent a mechanism."""
         missing = sorted(_needs(mechanism) - self.does)
         if missing:
             raise MechanismError(
@@ -155,13 +156,13 @@ class Engine:
             )
 
     def build(self, world: World, plan: EnginePlan) -> Job:
-        """The mechanism in the engine; loads the engine."""
+        """Build the mechanism in the engine; this loads the engine."""
         if not self.installed:
             raise ValueError(f"{self.title} is not installed; {self.install}")
         try:
             adapter: Any = import_module(self.adapter or f"sarrus.engines.{self.id}")
         except ImportError as error:
-            # OpenSim and CasADi bring two versions of one library
+            # OpenSim and CasADi bring two versions of one library.
             raise ValueError(
                 f"{self.title} cannot be loaded here ({' '.join(str(error).split())[:150]}); two engines may not "
                 "share a process: start a new one for it, as `sarrus bench` does"
@@ -170,7 +171,7 @@ class Engine:
         return job
 
 
-# what each list of a mechanism asks of an engine
+# The capability that each list of a mechanism requires.
 ASKED = {
     "forces": FORCES,
     "torques": FORCES,
@@ -184,12 +185,12 @@ ASKED = {
 
 
 def _needs(mechanism: Mechanism) -> set[str]:
-    """What an engine must be able to do for a mechanism; a list that nobody thought of here is refused by name."""
+    """Return the capabilities that a mechanism requires; lists missing in ASKED are reported by their own name."""
     return {ASKED.get(name, name) for name in LOADS if getattr(mechanism, name)}
 
 
 def check_tree(engine: Engine, tree: Tree) -> None:
-    """Raise MechanismError with a sentence if the engine cannot represent a tree."""
+    """Raise MechanismError if the engine cannot represent a tree."""
     for word, items in ((LOOPS, tree.closures), (BALLS, tree.balls)):
         if items and word not in engine.does:
             raise MechanismError(

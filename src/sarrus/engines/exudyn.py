@@ -1,4 +1,4 @@
-"""Exudyn: every link a body of its own, every joint a constraint (index 3), generalized-alpha.
+"""Exudyn: every link is a separate body, every joint a constraint (index 3); generalized-alpha.
 
 Planar mechanisms use its planar bodies and joints, spatial ones Euler parameters and generic joints.
 """
@@ -18,7 +18,7 @@ from ..thresholds import RIGHT_CROSS
 from .engine import EnginePlan, World
 from .tree import GROUND, Poses, TreeConnection, TreeLink, turns_of
 
-# constrained translations and rotations of a row of steps, its axis being the third one
+# Constrained translations and rotations of each sequence of steps, whose axis is the third one.
 GENERIC = {
     ("hinge",): (1, 1, 1, 1, 1, 0),
     ("slide",): (1, 1, 0, 1, 1, 1),
@@ -28,13 +28,13 @@ GENERIC = {
     ("slide", "slide", "hinge"): (0, 0, 1, 1, 1, 0),
     ("slide", "ball"): (1, 1, 0, 0, 0, 0),
     ("slide", "slide", "ball"): (0, 0, 1, 0, 0, 0),
-    # a cross: its axes are the first two, Exudyn turns about them in this order
+    # Universal joint: its axes are the first two; Exudyn rotates about them in this order.
     ("hinge", "hinge"): (1, 1, 1, 0, 0, 1),
 }
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The system, assembled at its start."""
+    """Build the system, assembled in its initial state."""
     return _Job(world, plan)
 
 
@@ -95,7 +95,7 @@ class _Job:
         )
 
     def _marker(self, link: int, place: Floats, frame: Floats | None = None) -> int:
-        """A place of a link; frame: axes there, as columns, for what needs more than a place."""
+        """Add a marker at a point of a link; `frame`: axes there, as columns, if an orientation is needed."""
         body = self.ground if link == GROUND else self.bodies[link]
         local = place if link == GROUND else place - self.tree.links[link].center
         if frame is None:
@@ -206,7 +206,7 @@ class _Job:
                 spins[i] = _spins(e, v[:, 3:])
                 places[i] = link.center + x[:, :3]
                 speeds[i] = v[:, :3]
-            # from the centre to the frame of the link
+            # From the centre of mass to the frame of the link.
             arm = turns[i] @ (link.origin - link.center)
             places[i] += arm
             speeds[i] += np.cross(spins[i], arm)
@@ -214,7 +214,7 @@ class _Job:
 
 
 def _rows(data: Floats, wanted: Floats, h: float) -> Floats:
-    """The rows of a sensor at the wanted times, nan where there are none."""
+    """Return the rows of a sensor at the wanted times, nan where there are none."""
     table = np.asarray(data, dtype=float)
     out = np.full((len(wanted), table.shape[1] - 1), np.nan)
     at = np.clip(np.searchsorted(table[:, 0], wanted - 0.25 * h), 0, len(table) - 1)
@@ -224,13 +224,13 @@ def _rows(data: Floats, wanted: Floats, h: float) -> Floats:
 
 
 def _spins(e: Floats, rate: Floats) -> Floats:
-    """Spins in world directions from quaternions (w, x, y, z) and their rates: twice rate times conjugate."""
+    """Return angular velocities in world axes, twice rate times conjugate of quaternions (w, x, y, z)."""
     s, u = rate[:, :1], rate[:, 1:]
     return 2.0 * (u * e[:, :1] - s * e[:, 1:] - np.cross(u, e[:, 1:]))
 
 
 def _frame(joint: TreeConnection) -> Floats:
-    """Axes of a joint as columns: its own is the third, those of a cross are the first two."""
+    """Return the axes of a joint as columns: its axis is the third, those of a universal joint the first two."""
     kinds, axes = zip(*joint.row, strict=True)
     if kinds == ("hinge", "hinge"):
         if abs(float(axes[0] @ axes[1])) > RIGHT_CROSS:

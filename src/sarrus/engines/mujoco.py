@@ -14,7 +14,7 @@ from .tree import GROUND, Poses, Tree
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The model, standing at its start."""
+    """Build the model in its initial state."""
     return _Job(world, plan)
 
 
@@ -33,7 +33,7 @@ class _Job:
     def solve(self) -> str:
         model, data, q, v = self.model, self.data, self.q, self.v
         step, qpos, qvel = mujoco.mj_step, data.qpos, data.qvel
-        # else it writes a file of warnings into the folder where it runs; a run that breaks down is told anyway
+        # Otherwise MuJoCo writes a log file into the working folder; a run that breaks down is reported anyway.
         mujoco.set_mju_user_warning(lambda text: None)
         try:
             for i, stride in enumerate(self.plan.strides, start=1):
@@ -49,9 +49,9 @@ class _Job:
 
 
 def make_xml(tree: Tree, plan: EnginePlan) -> str:
-    """The model as MJCF: bodies in depth-first order, so that its coordinates are the tree's."""
+    """Write the model as MJCF: bodies in depth-first order, so that its coordinates are those of the tree."""
     s = plan.settings
-    # nothing to look for that is not there, and no silent start over where a state is not finite any more
+    # Disable unused features, and the automatic reset after a state that is not finite.
     idle = ("contact", "limit", "frictionloss", "sensor", "autoreset")
     flags = {**dict.fromkeys(idle, "disable"), "eulerdamp": "enable"}
     options: dict[str, Any] = {
@@ -84,7 +84,7 @@ def make_xml(tree: Tree, plan: EnginePlan) -> str:
         lines.append(f'<spatial name="pull {n}">{ends}</spatial>')
     lines += ["</tendon>", "<equality>"]
     for c in tree.closures:
-        # MuJoCo wants a body first, the world may be left out
+        # MuJoCo requires the body first; the world may be omitted.
         first, second = (c.first, c.second) if c.first != GROUND else (c.second, c.first)
         other = None if second == GROUND else f"link {second}"
         anchor = tree.place(first, c.place)
@@ -102,7 +102,7 @@ def _bodies(tree: Tree, parent: int) -> Iterator[str]:
         if link.parent != parent:
             continue
         yield f"{write_tag('body', name=f'link {i}', pos=link.origin - base)}>"
-        # MuJoCo takes a smaller one for zero
+        # MuJoCo treats a smaller inertia as zero.
         inertia = link.inertia + LEAST_INERTIA * np.eye(3)
         yield f"{write_inertial(link.arm, link.mass, inertia)}/>"
         for s in link.steps:

@@ -1,4 +1,4 @@
-"""Newton (on Warp): every link a body of its own, joints closed by its position-based solver, single precision."""
+"""Newton (on Warp): every link is a separate body; its position-based solver enforces joints, single precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tree import GROUND, Poses, Row, TreeConnection, turns_of
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The model on the processor, standing at its start; its kernels are compiled here, not while it is timed."""
+    """Build the model on the CPU in its initial state; its kernels are compiled here, outside the timed part."""
     wp.config.quiet = True
     return _Job(world, plan)
 
@@ -56,11 +56,11 @@ class _Job:
         self._keep(0)
 
     def _add_joint(self, builder: Any, joint: TreeConnection) -> None:
-        """A joint by its free axes."""
+        """Add a joint with its free axes."""
         first, second, place = joint.first, joint.second, joint.place
         row = joint.row
         if second == GROUND:
-            # the way back: an axis seen from the other body is its opposite
+            # Reversed joint: seen from the other body, each axis has the opposite direction.
             first, second, row = second, first, tuple((kind, -axis) for kind, axis in row[::-1])
         turn = _frame(row)
         frames = [_at(self.tree.place(k, place), turn) for k in (first, second)]
@@ -70,7 +70,7 @@ class _Job:
             builder.add_joint_ball(first, second, **ends)
             return
         if "ball" in kinds or kinds.count("hinge") > 1:
-            # its joint of any axes lets crosses come apart
+            # Newton's generic joint (D6) lets universal joints come apart.
             raise MechanismError(
                 f"joint '{joint.name}' of '{self.tree.name}' is not given to Newton: its adapter has hinges, "
                 "sliders, cylinders and balls"
@@ -104,14 +104,14 @@ class _Job:
         places, speeds, spins = (
             np.moveaxis(x, 1, 0) for x in (self.q[..., :3], self.v[..., :3], self.v[..., 3:])
         )
-        # Newton tells the velocity of the centre of mass
+        # Newton returns the velocity of the centre of mass.
         arms: Floats = np.array([turns[k] @ link.arm for k, link in enumerate(self.tree.links)])
         arms = arms.reshape(n, count, 3)
         return self.tree.body_poses(turns, places, spins, speeds - np.cross(spins, arms))
 
 
 def _frame(row: Row) -> Floats:
-    """A frame whose coordinate axes are those of a joint, as columns: it holds no others right."""
+    """Return a frame whose axes (columns) are those of a joint: Newton handles only coordinate axes correctly."""
     axes: list[Floats] = []
     for _, axis in row:
         if all(abs(float(axis @ other)) < 0.5 for other in axes):

@@ -13,20 +13,20 @@ from ..mechanism import Mechanism, MechanismError
 from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Segment, Tree, make_tree
 
-# it tells every call of its integrator, on the screen and in a file
+# OpenSim logs every call of its integrator, on the screen and in a file.
 osim.Logger.setLevelString("error")
 osim.Logger.removeFileSink()
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The model, initialised at its start."""
+    """Build the model, initialised in its initial state."""
     return _Job(world, plan)
 
 
 def save_model(mechanism: Mechanism, path: Path, velocities: Floats, spins: Floats) -> Tree:
-    """Write a mechanism as an .osim file; returns its tree.
+    """Write a mechanism as an .osim file; return its tree.
 
-    velocities, spins: of the bodies at the start; they are default speeds of the coordinates.
+    velocities, spins: initial velocities of the bodies; they become the default speeds of the coordinates.
     """
     tree = make_tree(mechanism)
     model = make_model(tree)[0]
@@ -97,7 +97,7 @@ def _state(state: Any) -> tuple[Floats, Floats]:
 
 
 def make_model(tree: Tree) -> tuple[Any, list[Any]]:
-    """The model and the body of each link."""
+    """Build the model; return it and the body of each link."""
     model = osim.Model()
     model.setName(_word(tree.name))
     model.setGravity(_vec(tree.gravity))
@@ -127,7 +127,7 @@ def make_model(tree: Tree) -> tuple[Any, list[Any]]:
 
 def _body(tree: Tree, segment: Segment, n: int) -> Any:
     if segment.link == GROUND:
-        # Simbody does without mass in the middle of a row
+        # Simbody accepts massless bodies inside a chain.
         return osim.Body(f"between_{n}", 0.0, _vec(np.zeros(3)), osim.Inertia(0.0, 0.0, 0.0))
     link = tree.links[segment.link]
     order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -148,7 +148,7 @@ def _joint(segment: Segment, n: int, above: Any, body: Any) -> Any:
     for k in range(3 if s.kind == "ball" else 1):
         coordinate = joint.upd_coordinates(k)
         coordinate.setName(f"rate_{s.v + k}")
-        # limits are shown, not kept; a wide range keeps the reader of a file from doubts
+        # Ranges are displayed, not enforced; a wide range avoids misunderstandings by readers of the file.
         coordinate.setRangeMin(-1e6)
         coordinate.setRangeMax(1e6)
     return joint
@@ -161,7 +161,7 @@ def _add_loads(tree: Tree, model: Any, bodies: list[Any]) -> None:
     for n, p in enumerate(tree.pulls):
         names = [frame(link).getName() for link in p.links]
         places = [_vec(tree.place(k, at)) for k, at in zip(p.links, p.places, strict=True)]
-        # a pull is positive
+        # Tension is positive.
         constant = p.preload - p.stiffness * p.free
         law = f"({constant!r})+({p.stiffness!r})*d+({p.damping!r})*ddot"
         force = osim.ExpressionBasedPointToPointForce(names[0], places[0], names[1], places[1], law)
@@ -187,7 +187,7 @@ def _add_loads(tree: Tree, model: Any, bodies: list[Any]) -> None:
 
 
 def _add_ties(tree: Tree, model: Any) -> None:
-    """Couplings, and coordinates that are prescribed."""
+    """Add couplings and prescribed coordinates."""
     for t in tree.tied:
         names = osim.ArrayStr()
         names.append(f"rate_{t.v[1]}")
@@ -217,7 +217,7 @@ def _add_ties(tree: Tree, model: Any) -> None:
 
 
 def _frame(axis: Floats, along: int) -> Floats:
-    """A rotation one of whose columns is along an axis; none if it is that coordinate axis."""
+    """Return a rotation with one column along an axis; the identity if that is already the coordinate axis."""
     if axis[along] == 1.0:
         return np.eye(3)
     other = np.eye(3)[int(np.argmin(np.abs(axis)))]
@@ -227,7 +227,7 @@ def _frame(axis: Floats, along: int) -> Floats:
 
 
 def _angles(R: Floats) -> Floats:
-    """Angles of a rotation about the body's x, y, z in this order."""
+    """Return the angles of a rotation about the body's x, y, z in this order."""
     y = np.arctan2(R[0, 2], np.hypot(R[0, 0], R[0, 1]))
     if np.hypot(R[0, 0], R[0, 1]) < 1e-12:
         return np.array([np.arctan2(R[2, 1], R[1, 1]), y, 0.0])
@@ -239,5 +239,5 @@ def _vec(x: Floats) -> Any:
 
 
 def _word(name: str) -> str:
-    """A name as OpenSim takes it."""
+    """Return a name in a form that OpenSim accepts."""
     return "".join(c if c.isalnum() or c in "_-." else "_" for c in name) or "mechanism"

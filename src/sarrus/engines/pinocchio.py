@@ -1,7 +1,7 @@
-"""Pinocchio: the tree as its joints, loops as point constraints, its proximal solver; time by Runge-Kutta 4.
+"""Pinocchio: the tree with its joints, loops as point constraints, its proximal solver; Runge-Kutta 4 in time.
 
-It has no integrator: the classical Runge-Kutta method of order 4 on its manifold is written here, in Python, as
-its users do. Loops are held by Baumgarte's terms inside Pinocchio.
+Pinocchio has no integrator. As its users do, this adapter implements the classical Runge-Kutta method of order 4
+on its configuration manifold in Python. Loops use Pinocchio's Baumgarte stabilisation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rates = Callable[[Floats, Floats], Floats]
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The model, standing at its start."""
+    """Build the model in its initial state."""
     return _Job(world, plan)
 
 
@@ -35,7 +35,7 @@ class _Job:
         self.q[0], self.v[0] = pin.neutral(self.model), world.rates
 
     def _accelerate(self) -> Rates:
-        """The acceleration as a function of position and rates."""
+        """Return the acceleration as a function of coordinates and rates."""
         model, data, tree, s = self.model, self.data, self.tree, self.plan.settings
         tau = np.zeros(model.nv)
         loads = (
@@ -59,7 +59,7 @@ class _Job:
 
     def solve(self) -> str:
         q, v = self.q[0].copy(), self.v[0].copy()
-        # on plain angles and travels a step is a sum: no call needed
+        # If all coordinates are plain angles and displacements, a step is a sum and needs no call.
         flat = self.model.nq == self.model.nv
         step = self._flat_step if flat else self._step
         for i, stride in enumerate(self.plan.strides, start=1):
@@ -87,7 +87,7 @@ class _Job:
         return q, v + (h / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
 
     def _step(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """The same of Munthe-Kaas, order 4 also where rotations do not commute [MuntheKaas1998]."""
+        """Take a Runge-Kutta-Munthe-Kaas step, of order 4 also where rotations do not commute [MuntheKaas1998]."""
         h, f, go, model = self.plan.h, self.accelerate, pin.integrate, self.model
         a1 = f(q, v).copy()
         u2 = (0.5 * h) * v
@@ -106,7 +106,7 @@ class _Job:
         return q, v + (h / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
 
     def _pull_back(self, u: Floats, v: Floats) -> Floats:
-        """The rate of the turn vector u whose end has the body rates v, to the order of the method."""
+        """Return the rate of the rotation vector u whose end has the body rates v, to the order of the method."""
         out = v.copy()
         for s in self.tree.balls:
             part = slice(s.v, s.v + 3)
@@ -118,13 +118,13 @@ class _Job:
     def poses(self) -> Poses:
         q = self.q.copy()
         for s in self.tree.balls:
-            # Pinocchio writes x, y, z, w
+            # Pinocchio orders quaternions x, y, z, w.
             q[:, s.q : s.q + 4] = q[:, [s.q + 3, s.q, s.q + 1, s.q + 2]]
         return self.tree.poses(q, self.v)
 
 
 def make_model(tree: Tree) -> tuple[pin.Model, list[int]]:
-    """The model, and the joint that carries each link."""
+    """Build the model; return it and the joint that carries each link."""
     model = pin.Model()
     model.gravity.linear = tree.gravity
     joints: list[int] = []
@@ -151,7 +151,7 @@ def _joint(kind: str, axis: Floats) -> pin.JointModel:
         (1, pin.JointModelRY, pin.JointModelPY),
         (2, pin.JointModelRZ, pin.JointModelPZ),
     ):
-        # Pinocchio is faster on coordinate axes
+        # Pinocchio is faster for coordinate axes.
         if axis[e] == 1.0 and kind != "ball":
             return hinge() if kind == "hinge" else slide()
     if kind == "ball":
@@ -166,7 +166,7 @@ def _joint(kind: str, axis: Floats) -> pin.JointModel:
 def make_constraints(
     tree: Tree, model: pin.Model, joints: list[int], rate: float
 ) -> tuple[pin.StdVec_RigidConstraintModel, pin.StdVec_RigidConstraintData]:
-    """Points that two links share; rate: of Baumgarte's terms [1/s]."""
+    """Return the point constraints between links; `rate` is the Baumgarte parameter [1/s]."""
     models = pin.StdVec_RigidConstraintModel()
     for c in tree.closures:
         ends = []
@@ -185,11 +185,11 @@ def make_constraints(
 
 
 class _Loads:
-    """Generalised forces of springs, torsions and constant forces, by Jacobians of their points."""
+    """Generalised forces of springs, torsional springs and constant forces, from Jacobians of their points."""
 
     def __init__(self, tree: Tree, model: pin.Model, joints: list[int]) -> None:
         self.tree, self.model, self.joints = tree, model, joints
-        # data of its own: the solver's must not be disturbed
+        # Separate data: those of the solver must not change.
         self.data = model.createData()
 
     def __call__(self, q: Floats, v: Floats) -> Floats:
@@ -231,7 +231,7 @@ class _Loads:
         return self._jacobian(link)[3:]
 
     def _point(self, link: int, place: Floats) -> tuple[Floats, Floats]:
-        """Where a point of a link is, and its Jacobian."""
+        """Return the position of a point of a link, and its Jacobian."""
         if link == GROUND:
             return place, np.zeros((3, self.model.nv))
         pose = self.data.oMi[self.joints[link]]

@@ -13,12 +13,12 @@ from ..thresholds import LEAST_MASS
 from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Tree
 
-# of a fixed base its mass does not matter, but its absence is told on the screen
+# The mass of a fixed base has no effect, but Bullet prints a warning without it.
 BASE = '<link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The world, standing at its start."""
+    """Build the world in its initial state."""
     return _Job(world, plan)
 
 
@@ -27,7 +27,8 @@ class _Job:
         self.tree, self.plan = world.tree, plan
         self.client = pybullet.connect(pybullet.DIRECT)
         self.segments = list(world.tree.segments())
-        # Bullet counts the turn and the spin of a ball in the principal axes of the inertia behind it
+        # Bullet expresses the rotation and angular velocity of a ball in the principal axes of its child's
+        # inertia.
         self.axes = [_segment_axes(world.tree, x.link) for x in self.segments]
         self.body = self._add(world.tree)
         self._close(world.tree)
@@ -67,7 +68,7 @@ class _Job:
                     positionGain=0.0, velocityGain=0.0, force=[0, 0, 0], **client,
                 )  # fmt: skip
             else:
-                # its joints are driven to rest unless told otherwise
+                # By default, Bullet's motors drive the joints to rest.
                 pybullet.setJointMotorControl2(
                     body, n, pybullet.VELOCITY_CONTROL, force=0.0, **client
                 )
@@ -78,7 +79,7 @@ class _Job:
         for c in tree.closures:
             first, second = (c.first, c.second) if c.first != GROUND else (c.second, c.first)
             link = tree.links[first]
-            # places are told in frames of the inertia
+            # Bullet expects points in the inertial frames.
             here = _inertial(link.inertia, c.place - link.center)
             if second == GROUND:
                 child: tuple[int, int] = (-1, -1)
@@ -130,7 +131,7 @@ class _Job:
 
 
 def make_urdf(tree: Tree) -> str:
-    """The tree as URDF, a line a joint: longer lines it does not read."""
+    """Write the tree as URDF, one line per joint, because Bullet does not read longer lines."""
     least = LEAST_MASS * min(link.mass for link in tree.links)
     kinds = {"hinge": "continuous", "slide": "prismatic", "ball": "spherical"}
     lines = ['<robot name="tree">', BASE]
@@ -164,7 +165,7 @@ def _row(x: Any) -> str:
 
 
 def _angles(R: Any) -> Any:
-    """Roll, pitch and yaw of a rotation."""
+    """Return roll, pitch and yaw of a rotation."""
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
@@ -179,10 +180,10 @@ def _axes(inertia: Any) -> tuple[Any, Any]:
 
 
 def _segment_axes(tree: Tree, link: int) -> Any:
-    """Principal axes of the inertia behind a segment, as columns."""
+    """Return the principal axes of inertia of the link that a segment carries, as columns."""
     return np.eye(3) if link == GROUND else _axes(tree.links[link].inertia)[1]
 
 
 def _inertial(inertia: Any, arm: Any) -> Any:
-    """A place seen from the centre, in the axes of the inertia."""
+    """Return a point relative to the centre of mass, in the principal axes of the inertia."""
     return _axes(inertia)[1].T @ arm

@@ -1,7 +1,7 @@
-"""A run of another engine as a Result: its poses, and everything else by our own equations.
+"""Run another engine and return a Result: its poses, everything else by the equations of Sarrus.
 
-The engine gives poses and velocities of bodies, nothing else. Natural coordinates are fitted to them; energy,
-closure, places of points and all the rest are computed from those, as for any other result.
+The engine returns poses and velocities of bodies only. Natural coordinates are fitted to them; energy, constraint
+violations, positions of points and all the rest are computed from these, as for any other result.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .tree import Poses, make_tree
 
 # outputs of a run that asks for none in particular
 USUAL_OUTPUTS = 1000
-# steps that coordinates which no pose shows may take to an output
+# Most Newton iterations per output for coordinates that the poses do not determine.
 NEWTON = 20
-# CPU time of other threads beside that of the solve which is worth a note
+# A note is added if the CPU time of all threads exceeds that of the solving thread by this factor.
 OTHER_THREADS = 1.1
 
 
@@ -44,7 +44,7 @@ def make_plan(
     output_step: float | None,
     settings: Mapping[str, Value],
 ) -> EnginePlan:
-    """Whole steps that fill the duration, and which of them are kept: those nearest to the output step."""
+    """Divide the duration into whole steps, and choose the outputs: the steps nearest to the output step."""
     count = max(1, round(duration / step))
     h = duration / count
     every = max(1, round((output_step or duration / USUAL_OUTPUTS) / h))
@@ -114,14 +114,14 @@ def run_engine(
 
 
 def read_start_motion(model: Model, velocity: Floats) -> tuple[Floats, Floats]:
-    """Initial velocities of the bodies' centres [m/s] and their spins [rad/s], (bodies, 3) each."""
+    """Return initial velocities of the centres of mass [m/s] and angular velocities [rad/s], (bodies, 3) each."""
     still = np.zeros((1, model.coordinates))
     spins, _ = read_spins(model.body_rows, still, velocity[None], still)
     return read_rows(model.body_rows.centers, velocity[None])[0], spins[0]
 
 
 def find_start_motion(mechanism: Mechanism) -> tuple[Floats, Floats]:
-    """The same of a mechanism whose velocities are given in part: the others are those of least energy."""
+    """Return the same if only some velocities are given: the others minimise the kinetic energy."""
     model = make_model(mechanism)
     return read_start_motion(model, solve_start_velocity(model, mechanism)[0])
 
@@ -138,9 +138,10 @@ def _ending(engine: Engine, plan: EnginePlan, times: Floats, trouble: str) -> tu
 
 
 def fit_coordinates(model: Model, start: Floats, poses: Poses) -> tuple[Floats, Floats]:
-    """Natural coordinates and rates nearest to poses, (n, nq) each; start: their centres where q = 0, (bodies, 3).
+    """Return the natural coordinates and rates nearest to the poses, (n, nq) each.
 
-    Where a loop is open by a gap the rigid-body equations show it.
+    `start` gives the centres of mass where q = 0, (bodies, 3). A gap in an open loop shows as a violation of the
+    rigid-body equations.
     """
     bodies, n = model.body_rows, len(poses.centers)
     turned = np.einsum("tvij,vj->tvi", poses.turns[:, bodies.owner], bodies.starts)
@@ -157,7 +158,7 @@ def fit_coordinates(model: Model, start: Floats, poses: Poses) -> tuple[Floats, 
 
 
 def _follow(model: Model, q: Floats, v: Floats) -> None:
-    """Coordinates that no pose shows, by the equations they stand in, from one output to the next."""
+    """Solve for coordinates that the poses do not determine, from one output to the next, by their equations."""
     hidden = np.flatnonzero(~model.body_rows.seen)
     if not len(hidden):
         return
@@ -183,7 +184,7 @@ def _record(
     poses: Poses,
     plan: EnginePlan,
 ) -> Record:
-    """The outputs: states at the ends of steps; angles and work followed along cubics between them."""
+    """Return the outputs: states at the ends of steps; angles and work are integrated along cubics between."""
     if not len(times):
         return Record.at(model, times)
     centers = {b.name: in_space(b.center) for b in mechanism.bodies}

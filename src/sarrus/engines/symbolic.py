@@ -1,11 +1,11 @@
-"""The equations of a tree as formulas, for programs that differentiate them: SymPy and CasADi.
+"""The equations of a tree as symbolic expressions, for SymPy and CasADi.
 
     T = sum 1/2 m v.v + 1/2 w.I w,   p = dT/du,   M = dp/du
     M a = Q - (dp/dq) u + dT/dq + J^T lambda,     J a = - d(J u)/dq u - 2 b J u - b^2 phi
 
-v, w: velocity of a centre and spin of a link, linear in the rates u; Q: of weight and loads, by the velocities of
-the places where they act; phi: points that close loops, two coordinates each in the plane, then what is coupled,
-then what is driven. A ball is three hinges.
+v, w: velocity of the centre of mass and angular velocity of a link, linear in the rates u; Q: generalised forces
+of gravity and loads, from the velocities of their points of application; phi: residuals of the loop-closing points
+(two coordinates each in the plane), then of couplings, then of drives. A ball is modelled as three hinges.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vector = list[Any]
 
 @dataclass(frozen=True)
 class Algebra:
-    """What a program offers: functions of formulas, and the Jacobian of some (a list) by others, as rows."""
+    """The operations of a symbolic program: functions of expressions, and Jacobians of lists, as rows."""
 
     sin: Callable[[Any], Any]
     cos: Callable[[Any], Any]
@@ -35,7 +35,7 @@ class Algebra:
 
 @dataclass(frozen=True)
 class Formulas:
-    """M (rows), right side f, J (rows), its part gamma of the accelerations, and phi and its rate."""
+    """M (rows), right-hand side f, J (rows), the term gamma of J a = gamma, and phi and its rate."""
 
     M: list[Vector]
     f: Vector
@@ -46,7 +46,7 @@ class Formulas:
 
 
 def split_balls(tree: Tree) -> Tree:
-    """The same tree with three hinges about x, y, z for each ball: the second must not reach a right angle."""
+    """Return the tree with three hinges about x, y, z for each ball; the second must not reach a right angle."""
     links, count, at = [], 0, {}
     for link in tree.links:
         steps: list[TreeJoint] = []
@@ -77,7 +77,7 @@ def _both(at: dict[int, int], v: tuple[int, int]) -> tuple[int, int]:
 
 
 class _Frames:
-    """Places, turns, speeds and spins of all links, as formulas of q and u."""
+    """Positions, rotations, velocities and angular velocities of all links, as expressions of q and u."""
 
     def __init__(self, tree: Tree, algebra: Algebra, q: Vector, u: Vector) -> None:
         self.tree, self.algebra = tree, algebra
@@ -110,7 +110,7 @@ class _Frames:
             self.speeds.append(dx)
 
     def point(self, link: int, local: Floats) -> tuple[Vector, Vector]:
-        """Where a point of a link is, by its place in the link's frame, and its velocity."""
+        """Return the position and velocity of a point given in the link's frame."""
         if link == GROUND:
             return [float(v) for v in local], [0.0] * 3
         arm = _times(self.turns[link], local.tolist())
@@ -130,7 +130,7 @@ class _Frames:
 
 
 def make_formulas(tree: Tree, algebra: Algebra, q: Vector, u: Vector) -> Formulas:
-    """The equations of a tree of hinges and sliders."""
+    """Derive the equations of a tree of hinges and sliders."""
     frames = _Frames(tree, algebra, q, u)
     kinetic: Any = 0.0
     acting: list[tuple[Vector, Vector]] = []
@@ -160,7 +160,7 @@ def make_formulas(tree: Tree, algebra: Algebra, q: Vector, u: Vector) -> Formula
         phi.append(q[t.q[0]] - t.ratio * q[t.q[1]])
         rate.append(u[t.v[0]] - t.ratio * u[t.v[1]])
     for d in tree.driven:
-        # less the motion itself, which the caller takes away: it is no formula of q and u
+        # The caller subtracts the prescribed motion, which is not an expression of q and u.
         phi.append(q[d.q])
         rate.append(u[d.v])
     J = algebra.jacobian(rate, u) if rate else []
@@ -169,7 +169,7 @@ def make_formulas(tree: Tree, algebra: Algebra, q: Vector, u: Vector) -> Formula
 
 
 def _loads(tree: Tree, frames: _Frames, q: Vector, u: Vector) -> list[tuple[Vector, Vector]]:
-    """Velocities, and the forces along them."""
+    """Return pairs of velocities and the forces along them."""
     out: list[tuple[Vector, Vector]] = []
     for t in tree.turns:
         torque = t.torque + t.stiffness * t.free - t.stiffness * q[t.q] - t.damping * u[t.v]
@@ -195,7 +195,7 @@ def _loads(tree: Tree, frames: _Frames, q: Vector, u: Vector) -> list[tuple[Vect
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    # exact zeros are left out: they are most of the formulas of a plane
+    # Exact zeros are skipped: they are most of the terms of planar mechanisms.
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
         if not (_zero(x) or _zero(y)):

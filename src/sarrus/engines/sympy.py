@@ -1,4 +1,4 @@
-"""SymPy: Lagrange's equations derived and turned into NumPy functions; Runge-Kutta 4 with Baumgarte's terms."""
+"""SymPy: Lagrange's equations compiled to Python functions; Runge-Kutta 4 with Baumgarte stabilisation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .engine import EnginePlan, World
 from .symbolic import Algebra, Formulas, make_formulas, split_balls
 from .tree import Poses, Tree
 
-# more take minutes to derive
+# Deriving the equations for more coordinates takes minutes.
 MOST_COORDINATES = 12
 
 
 def build(world: World, plan: EnginePlan) -> _Job:
-    """The functions, and the start."""
+    """Build the functions and the initial state."""
     return _Job(world, plan)
 
 
@@ -72,7 +72,7 @@ class _Job:
         except np.linalg.LinAlgError as error:
             return str(error)
         except OverflowError:
-            # plain numbers raise where NumPy's would become infinite
+            # Python floats raise an error where NumPy's would become infinite.
             return ""
         return ""
 
@@ -80,19 +80,19 @@ class _Job:
         return self.tree.poses(*self.rows)
 
 
-# the tree that was derived last: a benchmark asks for it again and again
+# Cache of the last derived tree: a benchmark requests it repeatedly.
 _LAST: dict[bytes, tuple[Any, int]] = {}
 
 
 def _derive(tree: Tree) -> tuple[Any, int]:
-    """The function of Baumgarte's rate, q and u that gives matrix and right side, and their size."""
+    """Return the function of Baumgarte's rate, q and u that gives matrix and right-hand side, and their size."""
     key = pickle.dumps(tree)
     if key not in _LAST:
         n = tree.nv
         q, u = (list(sympy.symbols(f"{letter}:{n}")) for letter in "qu")
         b = sympy.Symbol("b")
         found = make_formulas(tree, Algebra(sympy.sin, sympy.cos, sympy.sqrt, _jacobian), q, u)
-        # plain numbers through plain functions: NumPy's are slower one by one
+        # Python floats with math functions: NumPy is slower for scalars.
         made = sympy.lambdify([b, *q, *u], _system(found, b), modules="math", cse=True)
         _LAST.clear()
         _LAST[key] = made, n + len(found.phi)
@@ -104,7 +104,7 @@ def _jacobian(values: list, by: list) -> list:
 
 
 def _system(found: Formulas, b: Any) -> list:
-    """The matrix of accelerations and multipliers, row by row, and its right side; b: Baumgarte's rate."""
+    """Return the matrix of accelerations and multipliers, by rows, and its right-hand side (b: Baumgarte rate)."""
     n, m = len(found.f), len(found.phi)
     rows = [[*found.M[i], *(-found.J[k][i] for k in range(m))] for i in range(n)]
     rows += [[*row, *([0.0] * m)] for row in found.J]

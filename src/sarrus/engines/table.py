@@ -1,4 +1,4 @@
-"""The table of engines: what each can do, its settings, and the ladder a benchmark tries, with reasons."""
+"""The table of engines: capabilities, settings, and the step sizes that a benchmark tries, with reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .engine import (
 
 COARSE = (200, 400, 800, 1200, 2000, 3000, 4000)
 FINE = (*COARSE, 8000, 20_000, 40_000, 80_000)
-# between them lies the least that MuJoCo needs for a singular passage
+# The fewest steps with which MuJoCo passes a singular configuration lie between these.
 FINER = tuple(sorted({*FINE, 2400, 2700}))
 CUT = "which joints close loops: the last ones written, or those inside, away from the ground"
 TREE = frozenset({LOOPS, REDUNDANT, BALLS, FORCES, SPRINGS, TORSIONS})
@@ -271,7 +271,7 @@ PYBULLET = Engine(
     ),
     "Loops are constraints in an iterative impulse solver: redundancy costs iterations, never an error. "
     "First order.",
-    # of loops with crosses 50 iterations leave some millimetres at steps of a millisecond; 500 do not
+    # In loops with universal joints, 50 iterations leave some millimetres at steps of 1 ms; 500 do not.
     floor=1e-2,
 )
 
@@ -351,7 +351,7 @@ NEWTON = Engine(
     "Every joint is closed by iterations on positions (XPBD), in single precision: redundancy costs iterations, "
     "never an error; energy is lost. First order.",
     cut="none",
-    # single precision: places are known to some 1e-3 after a thousand steps
+    # Single precision: positions are accurate to some 1e-3 after a thousand steps.
     floor=5e-3,
 )
 

@@ -1,10 +1,11 @@
-"""A mechanism as tree engines want it: links that hang from each other, and points that close loops.
+"""A mechanism as a kinematic tree for other engines: links connected by joints, and points that close loops.
 
-One translation for all of them. Bodies welded to each other are one link. Links hang by a row of hinges, sliders
-and balls, all in the place of their joint; at the start all frames stand as the world's, so that places and axes
-keep their numbers. A joint that closes a loop is one point that two links share (a ball, a pin in the plane) or
-two on its axis (a hinge in space: one equation more than it has, never one less). Any other closes it by a body
-cut in two halves, held together by points: exact, and every engine knows how to hold points together.
+All tree-based engines share this translation. Bodies welded together are one link. A link is connected to its
+parent by a sequence of hinges, sliders and balls, all located at the joint. At the start all frames are aligned
+with the world, so that positions and axes keep their values. A joint that closes a loop becomes one point shared
+by two links (a ball, a pin in the plane) or two points on its axis (a hinge in space: one equation more than it
+has, never one less). For any other joint, a body is cut into two halves that points hold together: this is exact,
+and every engine supports point constraints.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from ..names import pick
 from ..thresholds import SLIM
 
 GROUND = -1
-# which joints close loops
+# Which joints close loops.
 LAST, INSIDE, NONE = CUTS = ("last", "inside", "none")
 Z = np.array([0.0, 0.0, 1.0])
-# kinds and axes of hinges, sliders and balls
+# Kinds and axes of hinges, sliders and balls.
 Row = tuple[tuple[str, Floats], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class TreeJoint:
-    """One hinge, slider or ball of a row; axis: a world direction at the start."""
+    """One hinge, slider or ball of a sequence; axis: a world direction at the start."""
 
     kind: Literal["hinge", "slide", "ball"]
     axis: Floats
@@ -44,7 +45,7 @@ class TreeJoint:
 
 @dataclass(eq=False)
 class TreeLink:
-    """Bodies welded to each other, or half of one; origin: the place of its joint, where its frame is [m]."""
+    """Bodies welded together, or half of one; origin: the position of its joint, where its frame is [m]."""
 
     name: str
     parent: int
@@ -54,18 +55,18 @@ class TreeLink:
     mass: float = 0.0
     center: Floats = field(default_factory=lambda: np.zeros(3))
     inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
-    # of half a body: the link that is the other half
+    # For half a body: the link that is the other half.
     whole: int = GROUND
 
     @property
     def arm(self) -> Floats:
-        """The centre seen from its frame [m]."""
+        """The position of the centre of mass relative to the frame [m]."""
         return self.center - self.origin
 
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A point that two links share; place: of both at the start [m]."""
+    """A point that two links share; place: its position at the start [m]."""
 
     name: str
     first: int
@@ -75,7 +76,7 @@ class Closure:
 
 @dataclass(frozen=True, eq=False)
 class TreeConnection:
-    """A joint between two links, for engines without a tree: the row of kinds and axes that it leaves."""
+    """A joint between two links, for engines without a tree: kinds and axes of the motions that it allows."""
 
     name: str
     first: int
@@ -86,7 +87,7 @@ class TreeConnection:
 
 @dataclass(frozen=True, eq=False)
 class PointForce:
-    """A force [N] and a torque [N m] on a link, at a place [m]; turns: with the link."""
+    """A force [N] and a torque [N m] on a link, at a point [m]; turns: whether they rotate with the link."""
 
     link: int
     place: Floats
@@ -97,7 +98,7 @@ class PointForce:
 
 @dataclass(frozen=True, eq=False)
 class Pull:
-    """A spring and damper between places of two links: its pull is k (l - free) + c l' + preload [N]."""
+    """A spring-damper between points of two links; its tension is k (l - free) + c l' + preload [N]."""
 
     links: tuple[int, int]
     places: tuple[Floats, Floats]
@@ -109,7 +110,7 @@ class Pull:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A torsional spring and damper on the hinge with the coordinates q, v: torque - k (angle - free) - c rate."""
+    """A torsional spring-damper on the hinge with the coordinates q, v: torque - k (angle - free) - c rate."""
 
     q: int
     v: int
@@ -140,7 +141,7 @@ class Spinning:
 
 @dataclass(frozen=True, eq=False)
 class Tied:
-    """Two hinges or two sliders in proportion: the first one's coordinate is ratio times the second one's."""
+    """Two proportional hinges or sliders: the first one's coordinate is `ratio` times the second one's."""
 
     name: str
     q: tuple[int, int]
@@ -150,9 +151,10 @@ class Tied:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A step of a row with a frame behind it; above: the segment it hangs from, GROUND for none.
+    """One step of a sequence and the frame after it; above: the parent segment, GROUND for none.
 
-    offset: its place in the frame above [m]; link: the one that it carries, GROUND if it only leads to the next.
+    offset: its position in the parent frame [m]; link: the link it carries, GROUND if it only leads to the next
+    step.
     """
 
     above: int
@@ -163,10 +165,10 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Links in an order where parents come first, depth before breadth; coordinates counted along it.
+    """Links in depth-first order, parents first; coordinates are numbered in the same order.
 
     A hinge and a slider have one coordinate, a ball a quaternion (w, x, y, z) and the angular velocity in its
-    child's frame. size: a typical link [m].
+    child's frame. size: size of a typical link [m].
     """
 
     name: str
@@ -182,37 +184,37 @@ class Tree:
     spinning: list[Spinning]
     tied: list[Tied]
     joints: list[TreeConnection]
-    # the link of each body, in the mechanism's order, and its centre at the start
+    # The link of each body, in the mechanism's order, and its centre of mass at the start.
     owner: Ints
     centers: Floats
 
     @property
     def nq(self) -> int:
-        """How many coordinates there are."""
+        """Number of coordinates."""
         return plain_sum(4 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
 
     @property
     def nv(self) -> int:
-        """How many of their rates."""
+        """Number of rates."""
         return plain_sum(3 if s.kind == "ball" else 1 for link in self.links for s in link.steps)
 
     @property
     def balls(self) -> list[TreeJoint]:
-        """The balls."""
+        """The ball joints of the tree."""
         return [s for link in self.links for s in link.steps if s.kind == "ball"]
 
     def start(self) -> Floats:
-        """The coordinates at the start: zero, and quaternions that do not turn."""
+        """The coordinates at the start: zero, and identity quaternions."""
         q = np.zeros(self.nq)
         q[[s.q for s in self.balls]] = 1.0
         return q
 
     def place(self, link: int, place: Floats) -> Floats:
-        """A place of a link in its frame; the ground's is the world."""
+        """Return a point in the frame of a link; for the ground, in the world frame."""
         return place if link == GROUND else place - self.links[link].origin
 
     def segments(self) -> Iterator[Segment]:
-        """One step at a time, for engines with one joint a body: all but the last of a link carry nothing."""
+        """Yield single steps, for engines with one joint per body; all but the last of a link carry no mass."""
         last: dict[int, int] = {GROUND: GROUND}
         count = 0
         for i, link in enumerate(self.links):
@@ -227,10 +229,10 @@ class Tree:
             last[i] = above
 
     def rates(self, velocities: Floats, spins: Floats) -> Floats:
-        """The rates at the start, of velocities of the bodies' centres and their spins, both (bodies, 3)."""
+        """Return the initial rates from velocities of the bodies' centres and angular velocities, (bodies, 3)."""
         out = np.zeros(self.nv)
         spin, speed = np.zeros((len(self.links) + 1, 3)), np.zeros((len(self.links) + 1, 3))
-        # the last row is the ground's, index -1
+        # The last row, index -1, is the ground's.
         for i, owner in enumerate(self.owner):
             if owner != GROUND:
                 at = self.links[owner].origin
@@ -252,7 +254,7 @@ class Tree:
         return out
 
     def link_motion(self, velocities: Floats, spins: Floats) -> tuple[Floats, Floats]:
-        """Velocities of the links' centres and their spins, of those of the bodies, all (n, 3)."""
+        """Return velocities of the links' centres and angular velocities from those of the bodies, all (n, 3)."""
         speed, spin = np.zeros((2, len(self.links), 3))
         for i, owner in enumerate(self.owner):
             if owner != GROUND:
@@ -262,7 +264,7 @@ class Tree:
         return speed, spin
 
     def poses(self, q: Floats, v: Floats) -> Poses:
-        """Where all bodies are at coordinates (n, nq) and rates (n, nv)."""
+        """Return the poses of all bodies at coordinates (n, nq) and rates (n, nv)."""
         n, count = len(q), len(self.links)
         turns = np.tile(np.eye(3), (count + 1, n, 1, 1))
         places, spins, speeds = (np.zeros((count + 1, n, 3)) for _ in range(3))
@@ -288,7 +290,7 @@ class Tree:
         return self.body_poses(turns[:-1], places[:-1], spins[:-1], speeds[:-1])
 
     def body_poses(self, turns: Floats, places: Floats, spins: Floats, speeds: Floats) -> Poses:
-        """Poses of the bodies from those of the links' frames: (links, n, 3, 3) and (links, n, 3)."""
+        """Return the poses of the bodies from those of the links' frames: (links, n, 3, 3) and (links, n, 3)."""
         n = turns.shape[1]
         out = Poses.still(self.centers, n)
         for i, owner in enumerate(self.owner):
@@ -303,7 +305,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Bodies over time: centres [m] and velocities, (n, nb, 3), turns from the start (n, nb, 3, 3), spins."""
+    """Centres of mass [m], velocities, (n, nb, 3), rotations from the start (n, nb, 3, 3), angular velocities."""
 
     centers: Floats
     turns: Floats
@@ -312,7 +314,7 @@ class Poses:
 
     @classmethod
     def still(cls, centers: Floats, n: int) -> Poses:
-        """Bodies that stand where they are, n times."""
+        """Return n copies of the poses of bodies at rest."""
         turns = np.tile(np.eye(3), (n, len(centers), 1, 1))
         zero = np.zeros((n, len(centers), 3))
         return cls(np.tile(centers, (n, 1, 1)), turns, zero, zero.copy())
@@ -329,7 +331,7 @@ class Poses:
 
 
 def turns_of(quaternions: Floats) -> Floats:
-    """Rotation matrices of quaternions (w, x, y, z), (n, 4), of any length."""
+    """Return the rotation matrices of quaternions (w, x, y, z), (n, 4), of any norm."""
     w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -340,14 +342,14 @@ def turns_of(quaternions: Floats) -> Floats:
 
 
 def quaternions(vectors: Floats) -> Floats:
-    """Quaternions (w, x, y, z) of turn vectors, (n, 3) to (n, 4)."""
+    """Return the quaternions (w, x, y, z) of rotation vectors, (n, 3) to (n, 4)."""
     half = 0.5 * np.linalg.norm(vectors, axis=1, keepdims=True)
-    # sin(x) / x, whole at zero
+    # sin(x) / x, smooth at zero
     return np.hstack([np.cos(half), 0.5 * np.sinc(half / np.pi) * vectors])
 
 
 def quaternions_of_angles(angles: Floats) -> Floats:
-    """Quaternions of roll, pitch and yaw, turned about x, then y, then z of the frame that stays."""
+    """Return the quaternions of roll, pitch and yaw, about fixed x, then y, then z."""
     x, y, z = (quaternions(angles[:, k, None] * np.eye(3)[k]) for k in range(3))
     return _times(z, _times(y, x))
 
@@ -360,9 +362,9 @@ def _times(a: Floats, b: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """A joint of two groups of welded bodies, and the row of steps from the first to the second.
+    """A joint between two groups of welded bodies, and the sequence of steps from the first to the second.
 
-    points: that hold them together if the joint may close a loop as it is, else none.
+    points: the points that close a loop if the joint can do so without a cut, else empty.
     """
 
     name: str
@@ -374,20 +376,21 @@ class _Pair:
 
     @property
     def turned(self) -> _Pair:
-        """Seen from its second group: the coordinates are the same."""
+        """The joint seen from its second group; the coordinates are the same."""
         back = turn_row(self.row)
         return _Pair(self.name, self.second, self.first, self.place, back, self.points)
 
 
 def turn_row(row: Row) -> Row:
-    """A row of steps seen from its other end: the coordinates are the same."""
+    """Return a sequence of steps seen from its other end; the coordinates are the same."""
     return tuple((kind, -axis) for kind, axis in reversed(row))
 
 
 def find_rates(row: Row, moving: Floats, turning: Floats) -> list[Floats]:
-    """Rates of hinges, sliders and balls in one place, one or three each, of what they leave together.
+    """Return the rates of hinges, sliders and balls at one point, one or three each, from their relative motion.
 
-    moving, turning: of the body after them against the one before, in that place [m/s, rad/s].
+    moving, turning: velocity and angular velocity of the body after them relative to the body before, at that
+    point [m/s, rad/s].
     """
     out = [turning if kind == "ball" else np.zeros(1) for kind, _ in row]
     for kind, whole_rate in (("hinge", turning), ("slide", moving)):
@@ -400,7 +403,7 @@ def find_rates(row: Row, moving: Floats, turning: Floats) -> list[Floats]:
 
 
 def find_steps(joint: Joint, planar: bool = False) -> Iterator[tuple[str, Floats]]:
-    """Hinges, sliders and balls in a row that leave what the joint leaves, with their axes."""
+    """Yield a sequence of hinges, sliders and balls equivalent to the joint, with their axes."""
     row = joint.kind.row
     axis = Z if joint.axis is None else unit(in_space(joint.axis))
     across = np.linalg.svd(axis[None])[2][1:]
@@ -419,22 +422,22 @@ def find_steps(joint: Joint, planar: bool = False) -> Iterator[tuple[str, Floats
 
 
 class Joining(Protocol):
-    """What joins two things: links, bodies."""
+    """A connection between two links or bodies."""
 
     @property
     def first(self) -> Any:
-        """One of them."""
+        """The first one."""
 
     @property
     def second(self) -> Any:
-        """The other."""
+        """The second one."""
 
 
 Joined = TypeVar("Joined", bound=Joining)
 
 
 def split_loops(joints: Iterable[Joined]) -> tuple[list[Joined], list[Joined]]:
-    """Joints that hang a tree, in the order given, and those that close loops in it."""
+    """Return the joints that span a tree, in the given order, and those that close loops in it."""
     top: dict[Any, Any] = {}
 
     def root(x: Any) -> Any:
@@ -453,10 +456,10 @@ def split_loops(joints: Iterable[Joined]) -> tuple[list[Joined], list[Joined]]:
 
 
 def make_tree(mechanism: Mechanism, cut: str = LAST) -> Tree:
-    """Translate a mechanism; raises MechanismError with a sentence about what no tree holds.
+    """Translate a mechanism to a tree; raise MechanismError if a tree cannot represent it.
 
-    cut: which joints close loops: the "last" ones written, or those "inside", away from the ground; with
-    "none" every joint is left to the engine, which has no tree.
+    cut: which joints close loops: the "last" ones defined, or those "inside", away from the ground; with "none"
+    every joint is left to the engine, which has no tree.
     """
     if cut not in CUTS:
         raise ValueError(f"cut = {cut!r}; give {' or '.join(repr(c) for c in CUTS)}")
@@ -469,7 +472,7 @@ class _Maker:
         self.planar = mechanism.dimension == 2
         self.size = LINK * measure_length(mechanism)
         self.group = self._groups()
-        # a coordinate that something acts on has to be one of the tree's
+        # A coordinate on which something acts must be one of the tree's.
         m = mechanism
         self.needed = {
             *(t.joint for t in m.torsions),
@@ -483,13 +486,13 @@ class _Maker:
         self.nq = self.nv = 0
 
     def tree(self) -> Tree:
-        """All of it."""
+        """Build the whole tree."""
         m = self.m
         pairs = [pair for j in m.joints for pair in self._pairs(j)]
         inner, closing = self._choose(pairs)
         if self.cut == NONE:
             closing = []
-        # the ground cannot be cut
+        # The ground cannot be cut.
         cut = [p if p.second else p.turned for p in closing if not p.points]
         self.shares = {g: 1 + plain_sum(p.second == g for p in cut) for g in self.group.values()}
         self.below: dict[int, list[tuple[_Pair, bool]]] = {g: [] for g in self.group.values()}
@@ -528,7 +531,7 @@ class _Maker:
         )  # fmt: skip
 
     def _groups(self) -> dict[str, int]:
-        """The number of the group of welded bodies that each body belongs to; 0 is the ground's."""
+        """Return the number of the group of welded bodies of each body; 0 is the ground's."""
         names = [self.m.GROUND, *(b.name for b in self.m.bodies)]
         group = {name: i for i, name in enumerate(names)}
         for joint in self.m.joints:
@@ -545,7 +548,7 @@ class _Maker:
         return [b for b in self.m.bodies if self.group[b.name] == group]
 
     def _pairs(self, joint: Joint) -> Iterator[_Pair]:
-        """A joint of three bodies is two."""
+        """Yield the pairs of a joint; a joint of three bodies gives two."""
         if joint.kind.row.is_rigid:
             return
         for end in joint.ends[1:]:
@@ -570,13 +573,13 @@ class _Maker:
         return (place - arm, place + arm)
 
     def _frame_points(self, place: Floats) -> list[Floats]:
-        """Points that hold two halves of a body together."""
+        """Return points that hold two halves of a body together."""
         count = 1 if self.planar else 2
         return [place, *(place + self.size * e for e in np.eye(3)[:count])]
 
     def _choose(self, pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair]]:
-        """Those that hang links, and those that close loops, as simple ones as can be."""
-        # in Bricard's mechanism a cut inside costs Runge-Kutta 4 two digits, in others it is the other way round
+        """Return the joints that span the tree and those that close loops, choosing simple ones to close loops."""
+        # In the Bricard linkage an inside cut costs Runge-Kutta 4 two digits; in other mechanisms it gains digits.
         inside = self.cut == INSIDE
         return split_loops(
             sorted(pairs, key=lambda p: (bool(p.points), inside and bool(p.first and p.second)))
@@ -587,7 +590,7 @@ class _Maker:
         return (x, y, ("hinge", Z)) if self.planar else (x, y, z, ("ball", Z))
 
     def _hang(self, group: int, halves: list[tuple[int, _Pair]]) -> None:
-        """Everything below a group, depth first."""
+        """Add everything below a group, depth first."""
         waiting = [(self.link_of[group], pair, half) for pair, half in self.below[group][::-1]]
         while waiting:
             parent, pair, half = waiting.pop()
@@ -627,13 +630,13 @@ class _Maker:
         return len(self.links) - 1
 
     def _mass(self, bodies: list[Body], share: float) -> tuple[float, Floats, Floats]:
-        """Mass, centre and inertia about it of some bodies, times a share of 1."""
+        """Return mass, centre of mass and inertia about it of some bodies, times a share between 0 and 1."""
         mass = plain_sum(b.mass for b in bodies)
         center = plain_sum((b.mass * in_space(b.center) for b in bodies), np.zeros(3)) / mass
         inertia = np.zeros((3, 3))
         for b in bodies:
             arm = in_space(b.center) - center
-            # what a planar body has about other axes does not matter, but has to be possible
+            # The inertia of a planar body about other axes has no effect, but must be physically possible.
             own = b.inertia if b.inertia.ndim else float(b.inertia) * np.eye(3)
             inertia += own + b.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
         return share * mass, center, share * raise_inertia(inertia, mass, self.size)
@@ -686,10 +689,10 @@ def _known(values: Floats | None) -> Floats:
 
 
 def raise_inertia(inertia: Floats, mass: float, size: float, least: float = 0.0) -> Floats:
-    """An inertia whose principal values are all positive, as other programs need it.
+    """Return an inertia with positive principal values, as other programs require.
 
-    Those of thin rods and point masses are raised to a small part of the largest one, or of mass times size
-    squared where all vanish, and at least to `least` [kg m^2]; others stay what they are, to the last bit.
+    Zero values of thin rods and point masses are raised to a small fraction of the largest one, or of mass times
+    size squared if all vanish, and at least to `least` [kg m^2]; all others are unchanged to the last bit.
     """
     values, vectors = np.linalg.eigh(0.5 * (inertia + inertia.T))
     least = max(least, SLIM * (values[-1] if values[-1] > 0 else mass * size**2))

@@ -1,4 +1,4 @@
-"""Many mechanisms of one structure on a GPU, one a thread: the kernels' own text as PTX (extra: sarrus[gpu])."""
+"""Many mechanisms of one structure on a GPU, one per thread: the same kernels as PTX (extra: sarrus[gpu])."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..settings import RunSettings
 from ..tracing import ManyNumbers
 from .host import EnsembleValues, make_controls, output_times, split_results, sum_rows
 
-# threads of a block: all that the registers of a processor hold
+# threads per block: as many as the registers of a multiprocessor allow
 BLOCK = 128
-# bytes of outputs on the device at once
+# limit of the output bytes on the device
 MOST_BYTES = 4_000_000_000
 TRIPLE = "nvptx64-nvidia-cuda"
 
 
 class DeviceError(RuntimeError):
-    """No device can be used; the sentence says why."""
+    """No device is available; the message states the reason."""
 
 
 def find_cupy() -> Any:
-    """CuPy with a device, or a sentence."""
+    """Return CuPy if there is a device, or raise DeviceError."""
     try:
         import cupy
     except ImportError as error:
@@ -43,7 +43,7 @@ def find_cupy() -> Any:
 
 
 def compile_ptx(plan: BatchPlan, processor: str) -> str:
-    """PTX of the run kernel for a plan, for a processor such as sm_90."""
+    """Return the PTX of the run kernel for a plan and a processor such as sm_90."""
     import llvmlite.binding as llvm
 
     text, _ = write_run(plan, lanes=False)
@@ -64,7 +64,7 @@ def compile_ptx(plan: BatchPlan, processor: str) -> str:
 def run_on_device(
     plan: BatchPlan, numbers: ManyNumbers, settings: RunSettings, *, keep: bool = True
 ) -> EnsembleValues:
-    """All steps and outputs of some runs, given their numbers, as `run_on_host`."""
+    """Compute all steps and outputs of some runs from their numbers, as `run_on_host` does."""
     cupy = find_cupy()
     kernel = _kernel_of(plan, f"sm_{cupy.cuda.Device().compute_capability}")
     runs, columns = numbers.variants, plan.columns + 1
@@ -79,7 +79,7 @@ def run_on_device(
         n = min(part, runs - first)
         sizes[1] = n
         sizes[5:9] = 1, columns * n, n, int(keep)
-        # what all runs have is copied there, not sent
+        # numbers that all runs share are copied on the device, not transferred for each run
         given = cupy.empty((len(numbers.first), n))
         given[...] = cupy.asarray(numbers.first)[:, None]
         given[cupy.asarray(numbers.which)] = cupy.asarray(numbers.varied[:, first : first + n])
@@ -99,7 +99,7 @@ _LOCK = threading.Lock()
 
 
 def _kernel_of(plan: BatchPlan, processor: str) -> Any:
-    """The kernel of a plan, compiled once in a process."""
+    """Return the kernel of a plan, compiled once per process."""
     import cupy
 
     key = plan.digest(), processor

@@ -1,4 +1,4 @@
-"""`simulate_many` and `Ensemble`: many runs of one topology; run_batch.py does the work."""
+"""`simulate_many` and `Ensemble`: batches of runs of one topology; run_batch.py does the runs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,26 @@ from ..settings import MOST_STEPS, default_settings
 from .variants import EnsembleResult, Variants
 
 CPU, GPU = "cpu", "gpu"
-# of what is kept there are two copies, that of the lanes and that which is given
+# stored outputs exist twice: in the SIMD lanes and in the returned arrays
 COPIES = 2
 
 
 class Ensemble(Variants):
     """A mechanism with arrays of parameters: one topology, many variants.
 
-    vary: an array a path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"), its first axis
-    the variants; a vector has an axis more. All arrays are of one length.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism whose parameters vary.
+    vary : mapping of str to array_like
+        One array per path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"). The first axis is
+        the variant; vectors have a second axis. All arrays have the same length.
     """
 
     def simulate(
         self, duration: float, output_step: float | None = None, **options: Any
     ) -> EnsembleResult:
-        """Simulate all variants: as `simulate_many`."""
+        """Simulate all variants; arguments as for `simulate_many`."""
         return simulate_many(self, duration, output_step, **options)
 
 
@@ -48,14 +53,29 @@ def simulate_many(
     threads: int | None = None,
     device: str = CPU,
 ) -> EnsembleResult:
-    """Simulate many mechanisms, each as `simulate` would, those of one topology side by side.
+    """Simulate many mechanisms, each as `simulate` would; mechanisms of one topology run as a batch.
 
-    output_step, outputs, tolerance, max_steps: as for `simulate`. points: names of joints, points or bodies
-    whose motion is wanted, all joints if left out; every mechanism has to have them. keep: False if final
-    states, extremes and statuses are enough. crossings: also the times at which the mobility rises. threads: as
-    many as there are cores if left out; they change no number. device: "cpu", or "gpu" (extra: sarrus[gpu]).
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism or Ensemble
+        The mechanisms, of any topologies.
+    duration, output_step, outputs, tolerance, max_steps
+        As for `simulate`.
+    points : sequence of str, optional
+        Joints, points or bodies whose motion is recorded; every mechanism must have them. Default: all joints.
+    keep : bool, optional
+        False records only final states, extremes and statuses.
+    crossings : bool, optional
+        Also find the times at which the mobility rises.
+    threads : int, optional
+        Number of threads; the results do not depend on it. Default: the number of cores.
+    device : {"cpu", "gpu"}, optional
+        Where the runs are computed ("gpu" needs the extra sarrus[gpu]).
 
-    A mechanism that cannot be simulated is a row with the status "refused" and the reason.
+    Returns
+    -------
+    EnsembleResult
+        One row per mechanism. A mechanism that cannot be simulated has the status "refused" and the reason.
     """
     if not isinstance(mechanisms, Variants):
         mechanisms = _listed(mechanisms)
@@ -90,7 +110,7 @@ def _joints(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _listed(mechanisms: Any) -> list[Mechanism]:
-    """Mechanisms as a list, or a sentence."""
+    """Mechanisms as a list; raises an error for anything else."""
     if isinstance(mechanisms, Mechanism | str) or not isinstance(mechanisms, Iterable):
         raise MechanismError(f"{mechanisms!r} is no list of mechanisms; give a list of them")
     out = list(mechanisms)
@@ -110,7 +130,7 @@ def _listed(mechanisms: Any) -> list[Mechanism]:
 
 
 def _named(points: Any) -> tuple[str, ...]:
-    """Names of points, each once, or a sentence."""
+    """Names of points without duplicates; raises an error for anything else."""
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise ValueError(f"points = {points!r}; give a list of names, like ['B0']")
     names = tuple(points)

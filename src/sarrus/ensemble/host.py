@@ -1,4 +1,4 @@
-"""Many mechanisms of one structure at once on the host: eight in the lanes of a core, cores side by side."""
+"""Many mechanisms of one structure on the host: eight in the SIMD lanes of each core, cores in parallel."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from ..settings import RunSettings
 from ..thresholds import SAME_FACTOR
 from ..tracing import ManyNumbers
 
-# groups of lanes that a thread takes at once: a new part comes when it is done
+# groups of lanes that a thread takes at a time, until none are left
 GROUPS_AT_ONCE = 16
-# runs for which it pays to compile code that is not there yet: it takes as long as so many runs one by one,
-# more for larger structures
+# number of runs from which compiling new code pays: it takes as long as this many separate runs, more for larger
+# structures
 FEWEST_RUNS = 1000
 
 
 @dataclass(frozen=True)
 class EnsembleValues:
-    """Of all runs: values (runs, outputs, columns), the last one the energy; results (rows, runs) by name."""
+    """Values of all runs (runs, outputs, columns), the last column is the energy; results (rows, runs) by name."""
 
     values: Floats
     rows: dict[str, Floats]
 
     @property
     def reason(self) -> Floats:
-        """Why each run ended."""
+        """The return code of each run."""
         return self.rows["counts"][REASON]
 
     def __getattr__(self, name: str) -> Floats:
@@ -49,7 +49,7 @@ class EnsembleValues:
 
 
 def split_results(plan: BatchPlan, results: Floats) -> dict[str, Floats]:
-    """Rows of results by name."""
+    """Return the rows of results by name."""
     out, at = {}, 0
     for name, size in plan.result_names():
         out[name] = results[at : at + size]
@@ -60,7 +60,7 @@ def split_results(plan: BatchPlan, results: Floats) -> dict[str, Floats]:
 def make_controls(
     settings: RunSettings, counted: tuple[int, int], times: Floats
 ) -> tuple[Floats, Any]:
-    """Numbers that all runs share, and sizes without strides; see kernels/batch_entry.py."""
+    """Return the numbers that all runs share, and sizes without strides; see kernels/batch_entry.py."""
     local = local_tolerance(settings.setting)[0]
     factor = SAME_FACTOR if SLACK * local <= SAME_FACTOR else 0.0
     controls = np.array([settings.duration, local, settings.setting, factor])
@@ -72,8 +72,9 @@ def make_controls(
 
 
 def output_times(settings: RunSettings) -> tuple[Floats, tuple[int, int]]:
-    """Times from the start to the end of the run, and which of them were requested: energies are counted from the
-    start, and the state at the end is reported, whatever the outputs are.
+    """Return times from the start to the end of the run, and which of them were requested.
+
+    Energies are relative to the start, and the state at the end is reported, for any choice of outputs.
     """
     late = int(settings.outputs[0] > 0.0)
     early = int(settings.outputs[-1] < settings.duration)
@@ -89,7 +90,7 @@ def run_on_host(
     threads: int = 1,
     keep: bool = True,
 ) -> EnsembleValues:
-    """All steps and outputs of some runs, given their numbers."""
+    """Compute all steps and outputs of some runs from their numbers."""
     code = host_code(plan)
     numbers = given.dense()
     runs, columns = numbers.shape[1], plan.columns + 1
@@ -99,7 +100,7 @@ def run_on_host(
     sizes[1] = runs
     sizes[5:9] = outputs * columns, columns, 1, int(keep)
     values = np.empty((runs, outputs, columns) if keep else (0, outputs, columns))
-    # lanes beyond the last run read what is there
+    # lanes beyond the last run read existing data
     room = -(-runs // WIDTH) * WIDTH - runs
     if room:
         numbers = np.pad(numbers, ((0, 0), (0, room)), mode="edge")
@@ -126,19 +127,19 @@ def run_on_host(
 
 
 def sum_rows(plan: BatchPlan) -> int:
-    """How many rows results have."""
+    """Return the number of result rows."""
     return int(np.sum([size for _, size in plan.result_names()]))
 
 
 class EnsembleCode:
-    """Compiled code of a plan; memory: doubles that each lane needs."""
+    """Compiled code of a plan; memory: number of doubles that each lane needs."""
 
     def __init__(self, plan: BatchPlan) -> None:
         key = _key(plan)
         kept = STORE.read(key)
         if kept is None:
             text, memory = write_run(plan, lanes=True)
-            # level of the passes
+            # optimisation level
             level = 2 if plan.is_small else 1
             kept = f"{memory}\n".encode() + compile_kernel(text, level)
             STORE.write(key, kept)
@@ -156,7 +157,7 @@ def _key(plan: BatchPlan) -> str:
 
 
 def pays(plan: BatchPlan, runs: int) -> bool:
-    """Whether runs are worth the code they need: it is there already, or they are many."""
+    """Whether runs justify code specialised for their topology: it exists already, or they are many."""
     form = plan.template.form
     size = max(1.0, (len(form.Q) + len(form.phi0)) / 20.0)
     return runs >= FEWEST_RUNS * size or plan.digest() in _CODES or STORE.has(_key(plan))
@@ -168,7 +169,7 @@ MOST_KEPT = 64
 
 
 def host_code(plan: BatchPlan) -> EnsembleCode:
-    """The code of a plan, compiled once."""
+    """Return the code of a plan, compiled once."""
     digest = plan.digest()
     with _LOCK:
         if digest not in _CODES:
@@ -179,7 +180,7 @@ def host_code(plan: BatchPlan) -> EnsembleCode:
 
 
 def aligned(count: int) -> Floats:
-    """Numbers that begin on a cache line."""
+    """Return an array that starts on a cache line."""
     block = np.zeros(count + 8)
     first = (-block.ctypes.data % 64) // 8
     return block[first : first + count]

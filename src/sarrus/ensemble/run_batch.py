@@ -1,9 +1,11 @@
-"""The heavy half of `simulate_many`: models, code of their own in lanes, and general runs for what needs care.
+"""The implementation of `simulate_many`: models, specialised code in SIMD lanes, and fallback to single runs.
 
-fast       runs whose model has its own code, many at once
-parked     what the fast path does not certify: a landing beside a singular position, a singular start, no step
-           that holds, what would be told of it, dampers that may be stiff, users' forces. `solve` runs them
-           wholly, as it does for `simulate`.
+Each run takes one of two paths:
+
+    fast       runs with code specialised for their topology, vectorised
+    fallback   runs that the fast path does not certify: a step that ends near a singular configuration, a singular
+               start, no acceptable step, a note for the user, dampers that may be stiff, user forces. `solve`
+               repeats them from the start, as for `simulate`.
 """
 
 from __future__ import annotations
@@ -45,21 +47,23 @@ from .device import find_cupy, run_on_device
 from .host import EnsembleValues, pays, run_on_host
 from .variants import EnsembleResult, VariantNumbers, Variants
 
-# unrolled updates of a factor up to which code of its own pays; and runs for which it is compiled
+# limit of unrolled factorisation updates up to which specialised code pays; and the number of runs from which it
+# is compiled
 MOST_UPDATES = 20_000
 FEWEST_RUNS = 16
-# pieces of the motions of drives, each loaded for every run; and numbers of a polynomial, which make the least
-# order: that of a device is 16
+# limit of pieces of the drive motions, each loaded for every run; and of polynomial coefficients, which set a
+# lower limit for the order: the order on a device is 16
 MOST_PIECES, MOST_POWERS = 1000, 12
-# variants of an ensemble are tried as the base of a tape as long as so many of the last tapes held this many each:
-# a tape takes as long as some ten runs
+# variants of an ensemble are tried as the base of a tape while this many latest tapes covered this many variants
+# each, on average: recording a tape takes as long as about ten runs
 TAPES, WORTH = 16, 10
-# shares of a list that come near to any place of it soon
+# multiples of this fraction, modulo 1, soon come near to any point of a list
 GOLDEN = 0.6180339887498949
-# how well a model by its tape agrees with that of a file's numbers, which are made by other arithmetic: rounding
+# relative agreement of a model from its tape with that from the numbers of a file, which uses other arithmetic:
+# rounding
 AGREE = 1e-11
 REFUSED = "refused"
-# runs whose outputs are copied at once
+# number of runs whose outputs are copied together
 AT_ONCE = 256
 COUNTERS = ("steps", "rejected", "coefficients", "factorisations", "relaxed_steps")
 
@@ -74,14 +78,14 @@ def run_all(
     threads: int | None,
     gpu: bool,
 ) -> EnsembleResult:
-    """All runs: what can be done fast, then the rest; where more digits are wanted, lanes have none."""
+    """Do all runs: first the fast path, then the rest; SIMD lanes do not support extended precision."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
     for name in points:
         _check_point(mechanisms, name)
     if gpu:
         find_cupy()
     table = EnsembleTable(len(mechanisms), first.dimension, settings, points, keep, crossings)
-    # runs with extended precision on the host, and crossings, are those of `simulate`
+    # runs with extended precision on the host, and runs with crossings, use `simulate`
     alone = crossings or (wants_digits(settings.setting) and not gpu)
     for group in () if alone else _groups(mechanisms, settings, points, table):
         left = group
@@ -100,9 +104,7 @@ def run_all(
 
 @dataclass
 class VariantGroup:
-    """Runs of one structure: which, their plan, all their numbers (rows, runs), joules of a unit of energy,
-    notes.
-    """
+    """Runs of one structure: indices, plan, all numbers (rows, runs), the energy unit in joules, notes."""
 
     which: np.ndarray
     plan: BatchPlan
@@ -112,11 +114,11 @@ class VariantGroup:
 
     @property
     def pays(self) -> bool:
-        """Whether it is worth compiling code for SIMD lanes."""
+        """Whether compiling code for SIMD lanes pays."""
         return len(self.which) > 0 and pays(self.plan, len(self.which))
 
     def select(self, some: np.ndarray) -> VariantGroup:
-        """Some of them."""
+        """Return a selection of these runs."""
         notes = [self.notes[i] for i in some.tolist()]
         numbers = self.numbers.select(some)
         return VariantGroup(self.which[some], self.plan, numbers, self.energy[some], notes)
@@ -126,7 +128,7 @@ class VariantGroup:
 
 
 def point_columns(model: Model, points: tuple[str, ...]) -> ReadingColumns:
-    """Columns of places and velocities of points."""
+    """Return the columns of positions and velocities of points."""
     level, start, col, val, offset = [], [0], [], [], []  # type: Any, Any, Any, Any, Any
     for name in points:
         part, origin = model.point_rows(name), model.origin(name)
@@ -143,7 +145,7 @@ def point_columns(model: Model, points: tuple[str, ...]) -> ReadingColumns:
 
 
 def make_plan(template: Numbers, known: Flags) -> BatchPlan:
-    """How a group of runs is stepped, given one of them and the constants that all have."""
+    """Return the plan for a group of runs, given one of them and the constants that all share."""
     form, loads = template.form, template.loads
     return BatchPlan(
         template,
@@ -155,12 +157,12 @@ def make_plan(template: Numbers, known: Flags) -> BatchPlan:
 
 
 def _has_code(model: Model) -> bool:
-    """Whether a model is one for code of its own: something moves, loads with a series, not too large."""
+    """Whether specialised code supports a model: it moves, its loads have series, and it is not too large."""
     small = model.coordinates > 0 and len(model.form.L_target) <= MOST_UPDATES
     loads = model.loads
     driven = len(loads.drives.equations) > 0
     rows, degree = loads.drives.polynomials.shape
-    # users' functions have no code
+    # user functions are not compiled here
     plain = rows <= MOST_PIECES and degree <= MOST_POWERS and not len(loads.user.calls)
     return is_available() and small and plain and (driven or not is_held(model))
 
@@ -171,7 +173,7 @@ def _numbers_of(model: Model, velocity: Floats, points: tuple[str, ...]) -> Numb
 
 
 def structure_of(numbers: Numbers) -> bytes:
-    """What runs have to have in common to be of one group: integers, shapes, and whether there are dampers."""
+    """Return what the runs of a group have in common: integers, shapes, and whether there are dampers."""
     loads = numbers.loads
     return make_plan(numbers, np.zeros(len(flatten(numbers)), bool)).digest().encode() + bytes(
         [loads is not None and is_damped(loads)]
@@ -179,7 +181,7 @@ def structure_of(numbers: Numbers) -> bytes:
 
 
 def constants_of(values: ManyNumbers) -> Flags:
-    """Which numbers are constants that all runs have."""
+    """Return which numbers are constants that all runs share."""
     known = np.isin(values.first, CONSTANTS)
     known[values.which] = False
     return known
@@ -191,7 +193,7 @@ def _groups(
     points: tuple[str, ...],
     table: EnsembleTable,
 ) -> Iterator[VariantGroup]:
-    """Runs that have code of their own, by structure; the others are left to the table."""
+    """Yield runs with specialised code, by structure; the others stay in the table."""
     if isinstance(mechanisms, Variants) and len(mechanisms) >= FEWEST_RUNS:
         which: Iterable[int] = yield from _trace_groups(mechanisms, settings, points)
     else:
@@ -224,7 +226,7 @@ def make_group(
     energy: Floats,
     notes: list[list[str]],
 ) -> VariantGroup:
-    """Runs of one structure, given all their numbers."""
+    """Return a group of runs of one structure, given all their numbers."""
     plan = make_plan(template, constants_of(values))
     return VariantGroup(which, plan, values.rows(plan.rows), energy, notes)
 
@@ -232,15 +234,15 @@ def make_group(
 def _trace_groups(
     ensemble: Variants, settings: RunSettings, points: tuple[str, ...]
 ) -> Generator[VariantGroup, None, list[int]]:
-    """Variants by their numbers alone, one group a structure; those that are left are run one by one.
+    """Yield groups of variants, one per structure, from their numbers alone; the others are run one by one.
 
-    Returns those that are to be built each: all, where none can be traced.
+    Returns the variants that have to be built separately: all, if none can be traced.
     """
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[bytes, list[Traces]]
     held: list[int] = []
     untraced = 0
     while len(left) and (len(held) < TAPES or plain_sum(held[-TAPES:]) >= WORTH * TAPES):
-        # those that cannot be often stand beside each other
+        # variants that cannot be traced are often neighbours
         at = int(len(held) * GOLDEN % 1.0 * len(left))
         held.append(0)
         try:
@@ -248,7 +250,7 @@ def _trace_groups(
             traced = Traced(ensemble, settings, points, base)
             traces = traced.find({path: values[left] for path, values in ensemble.vary.items()})
         except NotTogetherError as error:
-            # its own run reports why
+            # the single run of this variant reports the reason
             untraced += isinstance(error, NotTracedError)
             left = np.delete(left, at)
             continue
@@ -256,7 +258,7 @@ def _trace_groups(
         which, left = left[traces.which], np.delete(left, traces.which)
         found.setdefault(traced.structure, []).append(traces._replace(which=which))
     for parts in found.values():
-        # what a model's builder decides is often no other structure for its code
+        # different decisions of the model builder often give the same structure for the code
         if plain_sum(len(part.which) for part in parts) >= FEWEST_RUNS:
             yield make_group(
                 np.concatenate([part.which for part in parts]),
@@ -269,9 +271,7 @@ def _trace_groups(
 
 
 class Traces(NamedTuple):
-    """Variants that follow from one tape: which, one of them, all their numbers, units of energy [J], notes of
-    each.
-    """
+    """Variants that follow from one tape: indices, a template, all numbers, energy units [J], and notes."""
 
     which: np.ndarray
     template: Numbers
@@ -281,18 +281,18 @@ class Traces(NamedTuple):
 
 
 class NotTogetherError(Exception):
-    """Variants that cannot be built of one tape: this one cannot be simulated, or has no code of its own."""
+    """A variant cannot be the base of a tape: it cannot be simulated, or specialised code does not support it."""
 
 
 class NotTracedError(NotTogetherError):
-    """Something is decided by numbers that a tape does not see, as a spline through a table."""
+    """A decision depends on numbers that a tape does not record, such as a spline through a table."""
 
 
 class Traced:
-    """Models of variants by their numbers alone: one of them is built, and others follow from its structure.
+    """Models of variants from their numbers alone: one variant is built, and others follow from its structure.
 
-    base: a value a path, of the one that is built. What the numbers of another decide otherwise, checks included,
-    is found; such a variant is none of the group.
+    base: one value per path, of the variant that is built. If the numbers of another variant change a decision,
+    including a check, this is detected, and the variant is not part of the group.
     """
 
     def __init__(
@@ -319,13 +319,13 @@ class Traced:
             raise NotTracedError from error
         assert self.replay is not None
         self.start = self.replay.count
-        # where in the block each number of the model is
+        # the index of each number of the model in the block
         self.places = self.ready.model.structure.make(mechanism, np.arange(self.start))
         self.points, self.mechanism = points, mechanism
         self._set_base(base)
 
     def _set_base(self, base: dict[str, Floats]) -> None:
-        """Structure and numbers of the variant that was built; it has to be the same by both ways."""
+        """Set structure and numbers of the built variant; built and traced numbers have to agree."""
         values, good = self._follow({path: x[None] for path, x in base.items()})
         model = self.ready.model
         velocity, fits, self.open = self._start_velocities(values)
@@ -336,8 +336,8 @@ class Traced:
         for x, at in zip(built, places, strict=True):
             if x.shape != at.shape or not _agree(x, values.first[at.astype(int)]):
                 raise NotTogetherError
-        # which linkages a misfit locks is decided by places and axes: those that move without one more equation
-        # than others have to keep them
+        # coordinates and axes decide which linkages a dimensional mismatch locks: if a linkage moves although it
+        # has at least as many equations as coordinates, its variants must have the same geometry
         held = model.equations >= model.coordinates and not self.mechanism.drives
         form = self.places.form
         self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
@@ -350,7 +350,7 @@ class Traced:
         self.damped = loads is not None and is_damped(loads)
 
     def _follow(self, values: dict[str, Floats]) -> tuple[ManyNumbers, Flags]:
-        """Numbers of models and start velocities of variants, and which of them follow."""
+        """Return the numbers and start velocities of variants, and which of them follow from the tape."""
         assert self.replay is not None
         try:
             inputs, velocities = self.numbers.of(values)
@@ -361,11 +361,11 @@ class Traced:
         return _stack(found, ManyNumbers.of(velocities, n)), good
 
     def find(self, values: dict[str, Floats]) -> Traces:
-        """Those of the variants with these values, an array a path, that follow from the tape."""
+        """Return the variants with these values, one array per path, that follow from the tape."""
         found, good = self._follow(values)
         good &= (found.take(self.kept) == self.geometry[:, None]).all(axis=0)
         for x in values.values():
-            # no file holds larger ones
+            # files must not contain larger numbers
             good &= (np.abs(x.reshape(len(x), -1)) <= LARGEST).all(axis=1)
         alike = np.flatnonzero(good)
         found = found.select(alike)
@@ -380,19 +380,19 @@ class Traced:
         return Traces(alike[which], self.template, numbers, energy, self.ready.notes)
 
     def group(self, values: dict[str, Floats]) -> VariantGroup:
-        """The same as a group of its own."""
+        """Return the same variants as a group."""
         which, template, numbers, energy, notes = self.find(values)
         return make_group(which, template, numbers, energy, [notes] * len(which))
 
     def _is_damped(self, found: ManyNumbers) -> Flags:
-        """Which of them have dampers."""
+        """Return which variants have dampers."""
         rows = list_damping(self.places.loads).astype(int)
         return np.asarray(np.any(found.take(rows) != 0.0, axis=0))
 
     def _start_velocities(self, found: ManyNumbers) -> tuple[Floats, Flags, Flags]:
-        """Start velocities (n, nq), whether the joints allow them, and whether they leave something open.
+        """Return start velocities (n, nq), whether the joints allow them, and whether they are incomplete.
 
-        One row stands for all variants where these have the same.
+        If all variants have the same start velocities, there is only one row.
         """
         m, model, n = self.mechanism, self.places, found.variants
         rates = found.take(model.drive_rates.astype(int)).T
@@ -406,7 +406,7 @@ class Traced:
         return solved.velocity, np.broadcast_to(fits, n), np.broadcast_to(is_open, n)
 
     def _given_velocities(self, found: ManyNumbers) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Rows, sides and sizes of given velocities of points."""
+        """Yield rows, right-hand sides and magnitudes of given velocities of points."""
         length = found.take(np.array([int(self.places.units.length)]))[0]
         at = self.start
         for name, v in self.mechanism.velocities:
@@ -416,7 +416,7 @@ class Traced:
             at += v.size
 
     def _given_spins(self, found: ManyNumbers) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """The same of given angular velocities of bodies."""
+        """Yield the same for given angular velocities of bodies."""
         at = self.start + plain_sum(v.size for _, v in self.mechanism.velocities)
         for name, rate in self.mechanism.angular_velocities:
             rows, starts = self.places.spun[name]
@@ -430,7 +430,7 @@ class Traced:
             at += rate.size
 
     def _masses(self, found: ManyNumbers) -> Floats:
-        """M of all."""
+        """Return the mass matrices of all variants."""
         f = self.places.form
         values = found.take(f.M_val.astype(int))
         M = np.zeros((values.shape[1], len(f.Q), len(f.Q)))
@@ -438,14 +438,14 @@ class Traced:
         return M
 
     def _jacobians(self, found: ManyNumbers) -> Floats:
-        """J at the start of all."""
+        """Return the initial Jacobians of all variants."""
         f = self.places.form
         factors, ends = found.take(f.C_val.astype(int)), found.take(f.e0.astype(int))
         parts = factors * ends[f.C_form]
         J = np.zeros((parts.shape[1], len(f.phi0), len(f.Q)))
         if len(f.J_eq):
             counts = np.diff(f.C_start)
-            # one after the other, as `Model.start_jacobian` adds them
+            # in the same order of summation as in `Model.start_jacobian`
             for k in range(int(counts.max())):
                 more = counts > k
                 J[:, f.J_eq[more], f.J_col[more]] += parts[f.C_start[:-1][more] + k].T
@@ -461,7 +461,7 @@ def _agree(x: Floats, other: Floats) -> bool:
 
 
 def _stack(first: ManyNumbers, second: ManyNumbers) -> ManyNumbers:
-    """Rows of the same variants, one after the other."""
+    """Return the rows of both, for the same variants."""
     varied = [x for x in (first.varied, second.varied) if len(x)]
     return ManyNumbers(
         np.concatenate([first.first, second.first]),
@@ -471,7 +471,7 @@ def _stack(first: ManyNumbers, second: ManyNumbers) -> ManyNumbers:
 
 
 def _dense(rows: Rows, found: ManyNumbers) -> Floats:
-    """Rows of all variants, (n, rows, nq), or one that all share."""
+    """Return the rows of all variants as dense arrays, (n, rows, nq), or one that all share."""
     values = found.take(rows.val.astype(int))
     out = np.zeros((values.shape[1], len(rows.start) - 1, rows.columns))
     out[:, np.repeat(np.arange(out.shape[1]), np.diff(rows.start)), rows.col] = values.T
@@ -482,28 +482,28 @@ def _dense(rows: Rows, found: ManyNumbers) -> Floats:
 
 
 class Columns:
-    """One state per run, (runs, points, 2, dimension); those of a group that is all runs are taken as they are."""
+    """One state per run, (runs, points, 2, dimension); a group that contains all runs is not copied."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self._values: Floats | None = None
 
     def put(self, which: np.ndarray, rows: Floats, good: Flags) -> None:
-        """Columns of a group, (columns, runs), of which some are good: those of the runs `which`."""
+        """Store the columns of a group, (columns, runs), for the runs `which`, where they are good."""
         if np.array_equal(which, np.arange(self.shape[0])):
             self._values = rows.T.reshape(self.shape)
         else:
             self.all()[which] = rows[:, good].T.reshape(len(which), *self.shape[1:])
 
     def all(self) -> Floats:
-        """All of them; not a number where a run has none."""
+        """Return all states; nan where a run has none."""
         if self._values is None:
             self._values = np.full(self.shape, np.nan)
         return self._values
 
 
 class EnsembleTable:
-    """Rows of all runs, filled by groups and then one by one."""
+    """Rows of all runs, filled first by groups and then one by one."""
 
     def __init__(
         self,
@@ -530,11 +530,11 @@ class EnsembleTable:
         self.crossings = [np.zeros(0)] * n if crossings else None
 
     def refuse(self, i: int, why: str) -> None:
-        """A run that cannot be."""
+        """Mark a run that cannot be simulated."""
         self.status[i], self.message[i] = REFUSED, why
 
     def take(self, group: VariantGroup, found: EnsembleValues) -> None:
-        """The runs of a group that are certain; the others are left."""
+        """Store the certified runs of a group; the others remain."""
         good = found.reason == DONE
         which = group.which[good]
         if not len(which):
@@ -554,7 +554,7 @@ class EnsembleTable:
             start, unit = found.summary[START_ENERGY, good, None], group.energy[good, None]
             rows = np.flatnonzero(good)
             flat = self.values.reshape(*self.balance.shape, group.plan.columns)
-            # some at a time: a second copy of all would not be in memory
+            # copied in parts, because a second copy of all outputs might not fit into memory
             for part in np.array_split(np.arange(len(rows)), -(-len(rows) // AT_ONCE)):
                 block = found.values[rows[part]]
                 flat[which[part]] = block[:, :, :-1]
@@ -567,8 +567,8 @@ class EnsembleTable:
             self.counters[name][which] = found.counters[n, good].astype(np.int64)
 
     def finish(self, mechanisms: list[Mechanism] | Variants) -> None:
-        """Run what is left, one after the other."""
-        # the state at the end is told, whatever the outputs are
+        """Simulate the remaining runs one by one."""
+        # the final state is reported for any choice of outputs
         settings, count = self.settings, len(self.settings.outputs)
         if settings.outputs[-1] < settings.duration:
             settings = replace(settings, outputs=np.append(settings.outputs, settings.duration))
@@ -586,7 +586,7 @@ class EnsembleTable:
                 self.refuse(i, str(error))
 
     def _fill(self, i: int, result: Result, count: int) -> None:
-        """The row of a run; count: of the outputs that were asked for."""
+        """Fill the row of a run; count: number of requested outputs."""
         self.status[i], self.message[i] = result.status, result.message
         self.notes[i] = list(result.outcome.notes)
         if self.crossings is not None:
@@ -608,7 +608,7 @@ class EnsembleTable:
             self.final.all()[i] = columns[-1]
 
     def runs(self) -> EnsembleResult:
-        """All of it."""
+        """Return the result."""
         return EnsembleResult(
             self.settings.outputs, self.points, self.dimension, self.status, self.message.tolist(), self.notes,
             self.values, self.balance, self.final.all(), self.least.all(), self.largest.all(), self.drift,
@@ -617,7 +617,7 @@ class EnsembleTable:
 
 
 def _check(mechanism: Mechanism, settings: RunSettings) -> Lookup:
-    """As `simulate` checks it; returns what is known of it."""
+    """Check a mechanism as `simulate` does; return its lookup."""
     if mechanism.events:
         raise MechanismError(
             f"'{mechanism.name}' has events, which ensembles do not locate; simulate its variants one by one, or "
@@ -633,7 +633,7 @@ def _one_of(mechanisms: list[Mechanism] | Variants, i: int) -> Mechanism:
 
 
 def _check_point(mechanisms: list[Mechanism] | Variants, name: str) -> None:
-    """Refuse a name that none of the mechanisms has."""
+    """Raise an error for a name that none of the mechanisms has."""
     bases = [mechanisms.base] if isinstance(mechanisms, Variants) else mechanisms
     if not any(name in readable_points(base) for base in bases):
         pick(readable_points(bases[0]), name, "joint, point or body")

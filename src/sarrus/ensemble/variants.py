@@ -1,4 +1,4 @@
-"""Variants of a mechanism, and what runs of many found: what `simulate_many` takes and gives."""
+"""Variants of a mechanism, and the results of many runs: input and output of `simulate_many`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,26 @@ from ..tracing import PartedError, Tape, TracedNumber, UntracedError, VectorTrac
 class EnsembleResult:
     """Results of many runs. Arrays have one row per run; what a run did not reach is NaN.
 
-    times: of the outputs [s]; points: names, in the order of the columns; status, message: of each run, as of a
-    `Result`; final, least, largest: place [m] and velocity [m/s] of the points, (runs, points, 2, dimension), at
-    the end, and the least and largest at the outputs; energy_drift: largest drift of the energy balance at the
-    outputs [J]; counters: steps and so on by name, (runs,); fallback: which runs fell back to `simulate`;
-    crossings: times at which the mobility rises [s], of each run; None if they were not requested; vary: what
-    varied, by path, a row a run.
+    Attributes
+    ----------
+    times : array
+        Times of the outputs [s].
+    points : tuple of str
+        Names of the points, in the order of the columns.
+    status, message : array of str, list of str
+        Status and message of each run, as in a `Result`.
+    final, least, largest : array (runs, points, 2, dimension)
+        Positions [m] and velocities [m/s] of the points at the end, and their minima and maxima over the outputs.
+    energy_drift : array (runs,)
+        Largest drift of the energy balance at the outputs [J].
+    counters : dict of arrays (runs,)
+        Numbers of steps etc. by name.
+    fallback : array of bool (runs,)
+        Which runs fell back to `simulate`.
+    crossings : list of arrays or None
+        Times at which the mobility rises [s] in each run; None if they were not requested.
+    vary : mapping of arrays
+        The varied parameters by path, one row per run.
     """
 
     times: Floats
@@ -53,7 +67,7 @@ class EnsembleResult:
         return len(self.status)
 
     def of(self, run: int) -> OneRun:
-        """One of them, for those who read it like a `Result`."""
+        """Return one of the runs, with the interface of a `Result`."""
         return OneRun(self, run)
 
     @property
@@ -67,31 +81,31 @@ class EnsembleResult:
         return f"<EnsembleResult: {len(self)} runs, {done} done, {int(self.fallback.sum())} by `simulate`>"
 
     def notes(self, run: int) -> list[str]:
-        """Decisions taken in a run that a user should know."""
+        """Return decisions of a run that a user should know."""
         return list(self.run_notes[run])
 
     def position(self, name: str) -> Floats:
-        """Place of a point at the outputs [m], shape (runs, n, dimension)."""
+        """Return the position of a point at the outputs [m], shape (runs, n, dimension)."""
         return self._values[:, :, self._place(name), 0]
 
     def velocity(self, name: str) -> Floats:
-        """Its velocity [m/s]."""
+        """Return the velocity of a point at the outputs [m/s], shape (runs, n, dimension)."""
         return self._values[:, :, self._place(name), 1]
 
     @property
     def energy_balance(self) -> Floats:
-        """Total energy minus work, counted from the start of each run [J], shape (runs, n)."""
+        """Total energy minus work, relative to the start of each run [J], shape (runs, n)."""
         if self.balance is None:
             raise ValueError(_NOT_KEPT)
         return self.balance
 
     def extremes(self, name: str) -> tuple[Floats, Floats]:
-        """Least and largest place of a point at the outputs [m], each of shape (runs, dimension)."""
+        """Return minimum and maximum position of a point at the outputs [m], each of shape (runs, dimension)."""
         at = self._place(name)
         return self.least[:, at, 0], self.largest[:, at, 0]
 
     def columns(self) -> dict[str, Floats]:
-        """One value a run: what varied, status, final state, extremes, crossings, drift, counters."""
+        """Return one value per run: parameters, status, final state, extremes, crossings, drift, counters."""
         out: dict[str, Any] = dict(self._varied())
         out |= {"status": self.status, "message": np.array(self.message, dtype=object)}
         for n, name in enumerate(self.points):
@@ -108,7 +122,7 @@ class EnsembleResult:
         return out | {"energy drift [J]": self.energy_drift, **self.counters}
 
     def to_dataframe(self) -> Any:
-        """One row a run as a pandas data frame (extra: sarrus[data])."""
+        """Return a pandas data frame with one row per run (extra: sarrus[data])."""
         import pandas as pd
 
         table = pd.DataFrame(self.columns()).rename_axis("run")
@@ -117,9 +131,9 @@ class EnsembleResult:
         return table
 
     def to_xarray(self) -> Any:
-        """All outputs as an xarray data set over run, time, point and axis (extra: sarrus[data]).
+        """Return all outputs as an xarray data set over run, time, point and axis (extra: sarrus[data]).
 
-        With crossings also over these: times that are no numbers where a run has fewer.
+        Crossings, if requested, have their own dimension; their times are nan where a run has fewer.
         """
         import xarray as xr
 
@@ -145,7 +159,7 @@ class EnsembleResult:
         return xr.Dataset(data, coords=places | varied)
 
     def _varied(self) -> Iterator[tuple[str, Floats]]:
-        """What varied, a column an entry of vectors."""
+        """Yield the varied parameters, one column per vector entry."""
         for path, values in self.vary.items():
             for at in np.ndindex(values.shape[1:]):
                 yield ".".join([path, *map(str, at)]), values[(slice(None), *at)]
@@ -161,66 +175,66 @@ class EnsembleResult:
 
 
 class Moment(NamedTuple):
-    """A crossing of one of many runs: its time [s]; `simulate` tells more of it."""
+    """A crossing of one of many runs: its time [s]; `simulate` gives more details."""
 
     time: float
 
 
 @dataclass(frozen=True)
 class OneRun:
-    """One of many runs: what of it can be read like of a `Result`."""
+    """One of many runs, with a part of the interface of a `Result`."""
 
     runs: EnsembleResult
     number: int
 
     @property
     def status(self) -> str:
-        """How the run ended, in a word."""
+        """The status of the run, in one word."""
         return str(self.runs.status[self.number])
 
     @property
     def message(self) -> str:
-        """The same in a sentence."""
+        """The status of the run, in one sentence."""
         return self.runs.message[self.number]
 
     @property
     def notes(self) -> list[str]:
-        """Decisions taken that a user should know."""
+        """Decisions of the run that a user should know."""
         return self.runs.notes(self.number)
 
     @property
     def times(self) -> Floats:
-        """Times of the outputs that it reached [s]."""
+        """Times of the outputs that the run reached [s]."""
         return self.runs.times[: self._reached]
 
     @property
     def energy_balance(self) -> Floats:
-        """Total energy minus work, counted from its start [J]."""
+        """Total energy minus work, relative to the start [J]."""
         return self.runs.energy_balance[self.number, : self._reached]
 
     @property
     def energy_drift(self) -> float:
-        """Largest drift of the energy balance from its start [J]."""
+        """Largest drift of the energy balance from the start [J]."""
         return float(self.runs.energy_drift[self.number])
 
     @property
     def counters(self) -> dict[str, int]:
-        """How many steps, rejected steps, factorisations and so on."""
+        """Numbers of steps, rejected steps, factorisations etc."""
         return {name: int(x[self.number]) for name, x in self.runs.counters.items()}
 
     @property
     def crossings(self) -> tuple[Moment, ...]:
-        """When the mobility rises [s]."""
+        """Times at which the mobility rises [s]."""
         if self.runs.crossings is None:
             raise ValueError("crossings were not asked for; give crossings=True")
         return tuple(Moment(float(t)) for t in self.runs.crossings[self.number])
 
     def position(self, name: str) -> Floats:
-        """Place of a point at the outputs [m]."""
+        """Return the position of a point at the outputs [m]."""
         return self.runs.position(name)[self.number, : self._reached]
 
     def velocity(self, name: str) -> Floats:
-        """Its velocity [m/s]."""
+        """Return the velocity of a point at the outputs [m/s]."""
         return self.runs.velocity(name)[self.number, : self._reached]
 
     @property
@@ -234,8 +248,8 @@ _NOT_KEPT = "the outputs were not kept; leave out keep=False"
 class Variants:
     """A mechanism with arrays of parameters: one topology, many variants.
 
-    vary: an array a path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"), its first axis
-    the variants; a vector has an axis more. All arrays are of one length.
+    vary: one array per path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"). The first axis is
+    the variant; a vector has one more axis. All arrays have the same length.
     """
 
     def __init__(self, mechanism: Mechanism, vary: Mapping[str, ArrayLike]) -> None:
@@ -243,12 +257,12 @@ class Variants:
             raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
         if not isinstance(vary, Mapping) or not vary:
             raise ValueError("nothing varies; give vary={'bodies.crank.mass': [...]}")
-        # what is done to it later is done to no variant
+        # later changes of the mechanism do not affect the variants
         self.base = mechanism.copy()
         plain = mechanism.copy()
-        # users' functions are no numbers: every variant has them as they are
+        # user functions are not numbers: all variants share them
         plain.user_forces = []
-        # a start at rest is written without its velocities, which may vary all the same
+        # a start at rest is written without velocities, but these may vary
         self.data = {"velocities": {}, "angular_velocities": {}} | to_data(plain)
         self.vary = {path: _numbers(path, values) for path, values in vary.items()}
         counts = {path: len(values) for path, values in self.vary.items()}
@@ -265,13 +279,13 @@ class Variants:
             self._check_path(path, values[0])
 
     def _check_path(self, path: str, value: Floats) -> None:
-        """Refuse paths that hold no numbers; what no file can hold there is told at once."""
+        """Raise an error for paths without numbers, or for values that no file may contain there."""
         block, *inside = split_path(path)
         found = None
         try:
             found = get_value(self.data, path)
         except MechanismError:
-            # a key that may be left out, in what is there
+            # an optional key of an existing block
             if not inside or block not in self.data:
                 raise
         shape = None if found is None else _shape(found)
@@ -281,7 +295,7 @@ class Variants:
                 "like 'bodies.crank.mass'"
             )
         if shape != value.shape:
-            # names of points and bodies are checked with what has them
+            # names of points and bodies can only be checked together with the mechanism
             names = block in ("velocities", "angular_velocities")
             self._built({path: value}, check=names)
 
@@ -292,17 +306,17 @@ class Variants:
         return (self.mechanism(i) for i in range(len(self)))
 
     def mechanism(self, i: int) -> Mechanism:
-        """One of the variants."""
+        """Return one of the variants."""
         return self.with_values({path: values[i] for path, values in self.vary.items()})
 
     def with_values(self, values: Mapping[str, Any]) -> Mechanism:
-        """The mechanism with these values at their paths."""
+        """Return the mechanism with these values at their paths."""
         made = self._built(values)
         made.user_forces, made.told = list(self.base.user_forces), list(self.base.told)
         return made
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
-        """The same with numbers of many variants side by side."""
+        """Return the mechanism with the numbers of many variants as arrays."""
         mechanism = build_plainly(self._data_with(values))
         lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
         if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
@@ -314,7 +328,7 @@ class Variants:
         try:
             return from_data(data, self.base.name, check=check)
         except ModuleNotFoundError:
-            # where only what a device needs is installed, nothing checks a file's words
+            # if only the packages for a device are installed, the validator for files is missing
             made = build_plainly(data)
             made.assemble = self.base.assemble
             return made
@@ -327,10 +341,10 @@ class Variants:
 
 
 class VariantNumbers:
-    """The numbers of the mechanisms of many variants at once, in the order in which a structure takes them.
+    """The numbers of the mechanisms of many variants, in the order in which a structure takes them.
 
-    base: one of them, which has the topology of all, and values: its own, one for each path. Raises UntracedError
-    where a number that varies decides the topology.
+    base: one of the variants, with the topology of all; values: its own values, one for each path. Raises
+    UntracedError if a varied number decides the topology.
     """
 
     def __init__(self, variants: Variants, base: Mechanism, values: Mapping[str, Floats]) -> None:
@@ -345,9 +359,9 @@ class VariantNumbers:
         self._counts = len(described.numbers), len(np.concatenate([np.zeros(0), *given]))
 
     def of(self, values: Mapping[str, Floats]) -> tuple[list[Any], list[Any]]:
-        """Numbers, and those of start velocities, of variants with these values, an array a path.
+        """Return the numbers and the start velocities of variants with these values, one array per path.
 
-        Each is an array, (n,), or a float that all have; not a number where a variant has none.
+        Each is an array, (n,), or a float that all variants share; nan where a variant has none.
         """
         n = len(next(iter(values.values())))
         try:
@@ -371,7 +385,7 @@ class VariantNumbers:
         return list(out[0]), list(out[1])
 
     def _of_all(self, values: Mapping[str, Floats]) -> tuple[list[Any], list[Any]]:
-        """The same of variants that decide alike."""
+        """Return the same for variants for which all decisions are equal."""
         side = VectorTrace()
         with abreast():
             numbers = {path: side.values(x) for path, x in values.items()}
@@ -385,12 +399,12 @@ class VariantNumbers:
 
 
 def _plain(scalars: Any) -> list[Any]:
-    """Numbers side by side as arrays."""
+    """Return vectorised numbers as arrays."""
     return [x.value if isinstance(x, TracedNumber) else x for x in scalars]
 
 
 def _numbers(path: str, values: ArrayLike) -> Floats:
-    """The values of a path, a row a variant."""
+    """Return the values of a path, one row per variant."""
     try:
         array = np.array(values)
         if array.dtype.kind not in "iufO":
@@ -413,7 +427,7 @@ def _numbers(path: str, values: ArrayLike) -> Floats:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of a number or of lists of numbers; None for anything else."""
+    """Return the shape of a number or of nested lists of numbers; None for anything else."""
     if isinstance(value, list):
         inside = {_shape(x) for x in value}
         first = inside.pop() if len(inside) == 1 else None

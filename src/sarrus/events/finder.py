@@ -19,14 +19,8 @@ from ..kernels import recording as kernels
 from ..kernels.applied_forces import make_loads
 from ..kernels.layout import make_workspace
 from ..mechanism.event_requests import ANY, Event
-from ..methods.outcome import (
-    AccelerationRule,
-    LocatedEvents,
-    Motion,
-    MotionPart,
-    Record,
-    join_records,
-)
+from ..methods import Motion, Record
+from ..methods.outcome import AccelerationRule, LocatedEvents, MotionPart, join_records
 from ..methods.recorder import copy_part
 from ..model import Model
 from ..thresholds import EVENT_BAND, EVENT_ROUNDING

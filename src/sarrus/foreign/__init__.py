@@ -1,8 +1,8 @@
-"""Foreign libraries that read users' files run in a child process, with limits on time and memory.
+"""Run foreign libraries that read users' files in a child process, with limits on time and memory.
 
-A few bytes of a file can keep such a library busy for hours, fill the memory or crash it, and compiled code
-cannot be interrupted. A child can be ended: by its limits, and by Ctrl-C. It imports nothing of this package and
-so starts as fast as the library loads; it answers with plain arrays and JSON.
+A few bytes of a file can keep such a library busy for hours, fill the memory or crash it, and compiled code cannot
+be interrupted. A child process can be stopped, by its limits and by Ctrl-C. It imports nothing of this package, so
+it starts as fast as the library loads; it answers with plain arrays and JSON.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIGHT = {"MUJOCO_GL": "disable", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-# the key of the JSON among the arrays of an answer
+# The key of the JSON text among the arrays of an answer.
 WORDS = "words"
 
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """What a child may take: CPU time [s], memory beyond its start [bytes], and time on the clock [s]."""
+    """Limits of a child process: CPU time [s], memory beyond its start [bytes], and wall-clock time [s]."""
 
     cpu: float = 20.0
     memory: int = 2 << 30
@@ -37,26 +37,26 @@ class ProcessLimits:
 
 
 class ForeignError(ValueError):
-    """A library exceeded its limits or crashed; the message says which limit, without the file."""
+    """A library exceeded its limits or crashed; the message names the limit, not the file."""
 
 
 def ask(
     program: str, question: dict[str, Any], limits: ProcessLimits | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Run a program of this folder in a child process: words and arrays of its answer.
+    """Run a program of this folder in a child process; return the words and arrays of its answer.
 
-    Raises ForeignError if it takes too long or too much memory, or dies. KeyboardInterrupt ends the child.
+    Raises ForeignError if it exceeds its time or memory or crashes. KeyboardInterrupt stops the child.
     """
     limits = limits or ProcessLimits()
     folder = Path(__file__).parent
     code = folder / f"{program}.py"
     if not code.is_file():
-        # else it would look like a crash of the library
+        # Otherwise this would look like a crash of the library.
         raise FileNotFoundError(f"there is no program '{program}' in {folder}")
     command = [sys.executable, "-P", str(folder / "child.py"), str(code)]
     told = {"question": question, "cpu": limits.cpu, "memory": limits.memory}
     with (
-        # libraries leave logs where they run
+        # Libraries leave log files in their working folder.
         tempfile.TemporaryDirectory(prefix="sarrus-child-") as scratch,
         subprocess.Popen(
             command,
@@ -65,7 +65,7 @@ def ask(
             stderr=subprocess.DEVNULL,
             cwd=scratch,
             env=_environment(),
-            # Ctrl-C reaches this process, which ends the child
+            # Ctrl-C reaches this process, which stops the child.
             start_new_session=True,
         ) as process,
     ):
@@ -81,7 +81,7 @@ def ask(
 
 
 def _environment() -> dict[str, str]:
-    """The child finds the same libraries; one thread, no graphics, which load slowly, and no memory set aside."""
+    """Return the child's environment: the same libraries, one thread, no slow graphics, no preallocated memory."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     found = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
     return {**os.environ, **one, "PYTHONPATH": found, **LIGHT}
@@ -90,7 +90,7 @@ def _environment() -> dict[str, str]:
 def _open(
     answer: bytes, code: int, limits: ProcessLimits
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Words and arrays of an answer; of a child that died the reason as ForeignError."""
+    """Return the words and arrays of an answer; raise ForeignError with the reason if the child died."""
     if code == -getattr(signal, "SIGXCPU", 0):
         raise ForeignError(f"it takes more than {limits.cpu:g} s of CPU time")
     try:

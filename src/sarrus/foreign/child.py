@@ -1,7 +1,7 @@
-"""The child process: limits itself, reads a question, has a program answer it, writes the answer.
+"""The child process: set its limits, read a question, run a program on it, write the answer.
 
-Run by its path, `python child.py PROGRAM.py`; the program has a function `answer(question)` that returns words,
-for JSON, and arrays. Nothing of this package is imported.
+Run by its path, `python child.py PROGRAM.py`. The program defines a function `answer(question)` that returns
+words, for JSON, and arrays. Nothing of this package is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 
 def limit(cpu: float, memory: int) -> None:
-    """CPU time [s] and memory beyond what is in use [bytes], where the system has such limits; no core files."""
+    """Limit CPU time [s] and memory beyond that in use [bytes], if the system supports it; disable core files."""
     try:
         import resource
     except ImportError:
@@ -39,7 +39,7 @@ def limit(cpu: float, memory: int) -> None:
 def main(program: str) -> None:
     """Answer one question."""
     with os.fdopen(os.dup(1), "wb") as out:
-        # what libraries print cannot mix with the answer
+        # Keep what libraries print out of the answer.
         os.dup2(2, 1)
         told = json.load(sys.stdin)
         limit(told["cpu"], told["memory"])

@@ -1,6 +1,7 @@
-"""Run in a child process: an HDF5 file read as this package reads them, only to see that it can be read.
+"""Run in a child process: check that this package can read an HDF5 file.
 
-Damaged or hostile bytes can keep the HDF5 library in an endless loop, or crash it; here that ends the child alone.
+Damaged or hostile bytes can keep the HDF5 library in an endless loop, or crash it; here only the child is
+affected.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-# what h5py and our reader raise
+# Errors that h5py and our reader raise.
 ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError, AttributeError)
 
 
 def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Nothing, once some members ("names") of a file ("path") have been read."""
+    """Read some members ("names") of a file ("path"); the answer is empty."""
     hdf5, path = load_reader(), Path(question["path"])
-    # the parent meets the same error, and explains it
+    # The parent gets the same error and explains it.
     with suppress(*ERRORS), hdf5.open_sealed(path, False) as file:
         read_words(file)
         for name in question["names"]:
@@ -28,13 +29,13 @@ def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def load_reader() -> Any:
-    """The module of this package that reads HDF5: it needs nothing else of the package."""
+    """Load the HDF5 module of this package, which does not depend on the rest of the package."""
     path = Path(__file__).parents[1] / "hdf5.py"
     spec = spec_from_file_location("hdf5", path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    # where dataclasses look for the module of a class
+    # Dataclasses look up the module of a class here.
     sys.modules["hdf5"] = module
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""Run in a child process: MJCF through MuJoCo's parser and compiler, answered as arrays, names and counts."""
+"""Run in a child process: compile MJCF with MuJoCo; answer with arrays, names and counts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ COUNTS = ("nbody", "nsite", "neq", "ntendon", "nflex", "nu", "ngeom", "nv")
 NAMED = ("body", "jnt", "site", "eq", "tendon", "actuator", "geom")
 ENUMS = ("mjtJoint", "mjtEq", "mjtObj", "mjtDisableBit")
 Dropped = dict[str, list[str]]
-# names of keyframes that are told
+# Most names of keyframes to report.
 MOST_KEYFRAMES = 100
 
 
 def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The compiled model at a keyframe; of a file that cannot be compiled the reason under "error"."""
+    """Return the compiled model at a keyframe; if the file cannot be compiled, the reason under "error"."""
     path = Path(question["path"])
     dropped: Dropped = {}
     try:
@@ -61,20 +61,20 @@ def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def names(model: Any, kind: str) -> list[str]:
-    """Names of all things of a kind, empty where one has none."""
+    """Return the names of all objects of a kind; empty strings for unnamed ones."""
     count = {"jnt": model.njnt, "actuator": model.nu}.get(kind)
     count = getattr(model, f"n{kind}") if count is None else count
     return [getattr(model, kind)(k).name for k in range(count)]
 
 
 def drop(dropped: Dropped, kind: str, *items: str) -> None:
-    """Remember things that are not read, each once."""
+    """Record ignored elements, each once."""
     known = dropped.setdefault(kind, [])
     known += [item for item in dict.fromkeys(items) if item not in known]
 
 
 def strip(spec: Any, folder: Path, dropped: Dropped) -> None:
-    """Leave out pictures, sensors and contacts, and shapes in files that are missing or lie elsewhere."""
+    """Remove images, sensors and contacts, and shapes whose files are missing or outside the folder."""
     for kind in ("sensors", "pairs"):
         for k, item in enumerate(list(getattr(spec, kind))):
             what = kind if kind == "sensors" else "contacts of pairs"
@@ -110,7 +110,7 @@ def strip(spec: Any, folder: Path, dropped: Dropped) -> None:
 
 
 def is_present(spec: Any, file: str, folder: Path) -> bool:
-    """Whether a shape needs no file, or its file lies in the folder of the model."""
+    """Return whether a shape needs no file, or its file is in the folder of the model."""
     if not file:
         return True
     inside = folder.resolve()

@@ -1,4 +1,4 @@
-"""Run in a child process: Parquet files through Arrow, answered as columns of numbers, or only tried."""
+"""Run in a child process: read Parquet files with Arrow; answer with columns of numbers, or only check."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-# a plain file, not one behind a link, and no waiting for the other end of a pipe
+# Open regular files only: do not follow links, and do not wait for the other end of a pipe.
 PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The columns of one file ("path"), or nothing, once some files ("tried") have been read."""
+    """Return the columns of one file ("path"), or nothing after reading some files ("tried")."""
     for path in question.get("tried", ()):
         try:
             number = os.open(path, os.O_RDONLY | PLAIN)
@@ -23,7 +23,7 @@ def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
-            # whoever reads it in earnest meets the same, and says so
+            # A later read of this file gets the same error and reports it.
             continue
     if "path" not in question:
         return {}, {}

@@ -1,7 +1,7 @@
 """Models of other programs: MJCF, URDF with closures, ASMT to a Mechanism; MJCF, URDF and .osim out again.
 
-`read` gives the mechanism and a report of what was taken, changed and dropped. What a format needs beyond NumPy is
-loaded by the first call that needs it.
+`read` returns the mechanism and a report of what was read, changed and dropped. Packages that a format needs
+beyond NumPy are loaded by the first call that needs them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = [
     "write_urdf",
 ]
 
-# SciPy and the XML reader load slowly: only an import pays for them
+# SciPy and the XML reader load slowly, so they are loaded on first use.
 __getattr__ = _load = load_on_use(__name__)
 
-# endings of files that are read here; .xml may be something else
+# File name extensions of the formats read here; .xml may also be something else.
 ENDINGS = (".xml", ".mjcf", ".urdf", ".asmt")
 
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """A file of another program: its mechanism, the report, and the stored motion of an ASMT file."""
+    """The content of another program's file: the mechanism, the report, and the stored motion of an ASMT file."""
 
     mechanism: Mechanism
     report: Report
@@ -61,13 +61,30 @@ def read(
 ) -> Imported:
     """Read an MJCF, URDF or ASMT file.
 
-    close: close its loops, telling the largest move; else they stay as authored. misfit [m]: gaps up to this are
-    bridged where a loop cannot close; 1e-5 of the mechanism's size if left out, 0 for none. URDF: closures: the
-    YAML file with its closed_loop, else the one beside it; floating: the root link is free. MJCF: keyframe: where
-    it stands.
+    Parameters
+    ----------
+    path
+        The file to read.
+    close
+        Whether to close the loops and report the largest displacement; otherwise bodies stay as authored.
+    misfit
+        Largest gap [m] that is bridged where a loop cannot close; default: 1e-5 of the mechanism's size; 0: none.
+    closures
+        URDF only: the YAML file with its closed_loop; default: the one next to the URDF file.
+    floating
+        URDF only: whether the root link is free.
+    keyframe
+        MJCF only: the keyframe that gives the initial configuration.
 
-    Raises MechanismError with one sentence that names the file and the element that cannot be read, or the loop
-    that cannot be closed.
+    Returns
+    -------
+    Imported
+        The mechanism, the report and, for ASMT, the stored motion.
+
+    Raises
+    ------
+    MechanismError
+        If an element cannot be read or a loop cannot be closed; the message names the file and the cause.
     """
     file = Path(path)
     kind = _kind(file)
@@ -93,7 +110,7 @@ def read(
         if close:
             mechanism.check()
     except MechanismError as error:
-        # what a mechanism says of itself does not know the file
+        # Errors of the mechanism do not name the file.
         if file.name not in str(error):
             error.args = (f"{file.name}: {error}",)
         raise
@@ -104,8 +121,22 @@ def read(
 def load(path: str | Path, *, check: bool = True) -> Mechanism:
     """Read a mechanism from a model file (YAML), or from an MJCF, URDF or ASMT file.
 
-    Raises MechanismError that lists every problem with file, line and key. check: also refuse a mechanism that
-    cannot be simulated. `sarrus.formats.read` also tells what was taken, changed and dropped.
+    Parameters
+    ----------
+    path
+        The file to read.
+    check
+        Whether to reject a mechanism that cannot be simulated (model files only).
+
+    Returns
+    -------
+    Mechanism
+        `sarrus.formats.read` also returns a report of what was read, changed and dropped.
+
+    Raises
+    ------
+    MechanismError
+        If the file is invalid; lists every problem with file, line and key.
     """
     if is_foreign(path):
         return read(path).mechanism
@@ -113,27 +144,27 @@ def load(path: str | Path, *, check: bool = True) -> Mechanism:
 
 
 def is_foreign(path: str | Path) -> bool:
-    """Whether the ending of a file is one that is read here."""
+    """Return whether the file name extension is one of `ENDINGS`."""
     return str(path).lower().endswith(ENDINGS)
 
 
 def write_mjcf(mechanism: Mechanism, path: str | Path) -> Report:
-    """Write a mechanism as MJCF: a tree of bodies, loops as equalities; the report says what it cannot hold."""
+    """Write a mechanism as MJCF, loops as equalities; the report lists what MJCF cannot represent."""
     return _load("writers").save_mjcf(mechanism, Path(path))
 
 
 def write_urdf(mechanism: Mechanism, path: str | Path) -> Report:
-    """Write a mechanism as URDF and its closures beside it (.yaml); the report says what they cannot hold."""
+    """Write a mechanism as URDF with a closure file (.yaml); the report lists what they cannot represent."""
     return _load("writers").save_urdf(mechanism, Path(path))
 
 
 def write_osim(mechanism: Mechanism, path: str | Path) -> Report:
-    """Write a mechanism as an OpenSim model (extra `opensim`); the report says what it cannot hold."""
+    """Write a mechanism as an OpenSim model (extra `opensim`); the report lists what it cannot represent."""
     return _load("writers").save_osim(mechanism, Path(path))
 
 
 def _kind(file: Path) -> str:
-    """mjcf, urdf or asmt; an XML file says so by its root."""
+    """Return mjcf, urdf or asmt, from the extension; for XML files from the root element."""
     ending = file.suffix.lower()
     if ending in (".mjcf", ".urdf", ".asmt"):
         return ending[1:]

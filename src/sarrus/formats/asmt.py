@@ -1,7 +1,7 @@
-"""ASMT, the files of FreeCAD's assembly solver: plain text, one tab a level; joints, motions, stored series.
+"""Read ASMT, the format of FreeCAD's assembly solver: tab-indented text; joints, motions, stored series.
 
-A marker is part, reference point, marker, each with its frame; the mass marker has its own. The files tell no
-units: numbers are taken as metres, kilograms and seconds.
+A marker is located by its part, reference point and marker, each with its own frame; the mass marker has a
+separate frame. The files state no units: numbers are read as metres, kilograms and seconds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ KINDS = {
     "UniversalJoint": UNIVERSAL,
     "SphSphJoint": DISTANCE,
 }
-# what the equations here cannot say, and why
+# Elements that have no equivalent here, and why.
 NO_EQUAL = {
     "RackPinionJoint": "it ties an angle to a length, which no polynomial equation says",
     "ScrewJoint": "it ties an angle to a length, which no polynomial equation says",
@@ -78,35 +78,36 @@ ALONG = {"RotationalMotion": "RotationZ", "TranslationalMotion": "TranslationZ"}
 
 @dataclass(eq=False)
 class Item:
-    """A line and the lines one level below it."""
+    """A line and the lines nested one level below it."""
 
     name: str
     line: int
     items: list[Item] = field(default_factory=list)
 
     def find(self, name: str) -> Item | None:
-        """The item below with this name."""
+        """Return the child item with this name."""
         return next((i for i in self.items if i.name == name), None)
 
     def text(self, name: str, default: str = "") -> str:
-        """The words below an item."""
+        """Return the text below a named item."""
         found = self.find(name)
         return " ".join(i.name for i in found.items) if found is not None else default
 
 
 @dataclass(frozen=True, eq=False)
 class StoredSeries:
-    """The stored motion: times [s] and, by the path of a part, joint or motion, its columns.
+    """The stored motion: times [s] and the columns of each part, joint or motion, by its path.
 
-    X, Y, Z are the place of a part's frame, Bryantx, Bryanty, Bryantz its angles, FXonI ... TZonI what a joint
-    does to its first marker. The input pose, the first column of the file, is left out.
+    X, Y, Z are the position of a part's frame, Bryantx, Bryanty, Bryantz its angles, and FXonI ... TZonI the
+    forces and torques that a joint exerts on its first marker. The first column of the file, the input pose, is
+    omitted.
     """
 
     times: Floats
     columns: dict[str, dict[str, Floats]]
 
     def turns(self, path: str) -> Floats:
-        """The rotation of a part at each time: its angles about x, then the new y, then the new z."""
+        """Return the rotation of a part at each time: its angles about x, then the new y, then the new z."""
         c = self.columns[path]
         return np.array(
             [
@@ -119,7 +120,7 @@ class StoredSeries:
 
 
 def read_asmt(path: Path) -> tuple[Parts, StoredSeries | None]:
-    """The parts of an ASMT file and its stored series, if there is one."""
+    """Read the parts of an ASMT file and its stored series, if there is one."""
     try:
         text = read_text(path)
     except ModelFileError as error:
@@ -136,7 +137,7 @@ def read_asmt(path: Path) -> tuple[Parts, StoredSeries | None]:
 
 
 def _tree(lines: list[str], parts: Parts) -> Item:
-    """Lines by their tabs."""
+    """Build the tree of items from the indentation of the lines."""
     root = Item("", 0)
     open_ = [root]
     for number, line in enumerate(lines, 1):
@@ -215,7 +216,7 @@ class _Reader:
             raise self.parts.refuse(
                 f"line {item.line}: RotationMatrix of {item.name} is no rotation"
             )
-        # printed digits: the nearest rotation, or the matrix itself where it is one
+        # The printed matrix is rounded: use the nearest rotation, unless the matrix is already orthogonal.
         turn = turn if np.abs(turn.T @ turn - np.eye(3)).max() < 4e-16 else near
         return Placement(turn, self.numbers(item, "Position3D", 3))
 
@@ -317,7 +318,7 @@ class _Reader:
                 np.eye(3), np.array([0.0, 0.0, float(self.numbers(item, "offset", 1)[0])])
             )
         if kind in (WELD, PRISMATIC):
-            # its equations hold for half turns as well: the way it stands is meant
+            # The joint's equations also allow half turns; take the orientation of the file's configuration.
             stand = (self.parts.pose(a) @ A).turn.T @ (self.parts.pose(b) @ B).turn
             A = A @ Placement(nearest_half_turn(stand), np.zeros(3))
         length = 0.0
@@ -329,7 +330,7 @@ class _Reader:
         joint = Connection(name, kind, a, b, (A, B), closure=True, length=length)
         self.parts.connections.append(joint)
         path = f"/{self.name}/{item.text('Name')}"
-        # a joint of two rows has its name twice, and no drive
+        # A joint of two rows lists its name twice, and has no drive.
         if path in self.joints and item.name != "RevRevJoint":
             self.twice.add(path)
         self.joints[path] = joint
@@ -372,7 +373,7 @@ class _Reader:
         joint.start = float(formula.at(time=self.begin))
 
     def general(self, item: Item, what: str) -> None:
-        """All six coordinates prescribed: read where at most one of them varies."""
+        """Read a motion that prescribes all six coordinates, if at most one of them varies."""
         words = ("rIJI1", "rIJI2", "rIJI3", "angIJJ1", "angIJJ2", "angIJJ3")
         formulas = [self.formula(item, w, what) for w in words]
         moves = [k for k, f in enumerate(formulas) if f.names]
@@ -398,7 +399,7 @@ class _Reader:
             joint = Connection(name, WELD, a, b, frames, closure=True)
         else:
             k = moves[0]
-            # the moving axis is z of the joint's frame
+            # The axis of motion is z of the joint's frame.
             axis = k if k < 3 else order[k - 3] - 1
             cycle = np.roll(np.eye(3), axis + 1, axis=0)
             at = values[:3] * (np.arange(3) != k)
@@ -414,10 +415,11 @@ class _Reader:
         self.joints[f"/{self.name}/{name}"] = joint
 
     def gear(self, item: Item) -> None:
-        """Two wheels that roll on each other: a coupling of their hinges in the part that carries both.
+        """Read two wheels that roll on each other as a coupling of their hinges in the part that carries both.
 
-        The solver keeps rI thI + rJ thJ, the angles of the line of centres seen from the wheels about their z;
-        from the carrier both turn against it. What it is in the file's pose is kept.
+        The solver keeps rI thI + rJ thJ constant at its value in the file's configuration. The angles are those of
+        the line of centres seen from the wheels, about their z axes; seen from the carrier, the wheels turn
+        opposite to it.
         """
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
         radii = [float(self.numbers(item, f"radius{c}", 1)[0]) for c in "IJ"]
@@ -433,7 +435,7 @@ class _Reader:
                 if first[1] != second[1] or first[1] in wheels or first[0] is second[0]:
                     continue
                 (a, _, way), (b, _, other_way) = first, second
-                # both turn opposite ways about their own z, in the measure of their radii
+                # Both wheels turn in opposite directions about their own z, in inverse proportion to their radii.
                 ratio = -radii[0] / radii[1] * way * other_way
                 name = item.text("Name") or item.name
                 tie = JointRelation(name, b.name, a.name, (0.0, ratio), authored=True)
@@ -445,7 +447,7 @@ class _Reader:
         )
 
     def welded(self) -> dict[str, str]:
-        """The name that links which are welded to each other share."""
+        """Map each link to a name shared by all links that are welded together."""
         group = {name: name for name in (GROUND, *self.parts.links)}
         for c in self.parts.connections:
             if c.kind == WELD:
@@ -456,9 +458,9 @@ class _Reader:
     def hinges_at(
         self, link: str, frame: Placement, groups: dict[str, str], far: float
     ) -> Iterator[tuple[Connection, str, float]]:
-        """Hinges of a link about a marker's z: the joint, what is at its other end, and which way it counts.
+        """Yield the hinges of a link about a marker's z axis: the joint, the group at its other end, and its sign.
 
-        far: between the centres [m].
+        `far` is the distance between the centres [m].
         """
         here = self.parts.pose(link) @ frame
         for c in self.parts.connections:
@@ -471,12 +473,12 @@ class _Reader:
             askew = float(np.linalg.norm(np.cross(here.axis, there.axis)))
             if max(askew, float(np.linalg.norm(off)) / far) > MEANT_SQUARE:
                 continue
-            # its angle is that of the second link against the first, about the axis
+            # The joint angle is that of the second link relative to the first, about the axis.
             way = 1.0 if here.axis @ there.axis > 0 else -1.0
             yield c, sides[1 - end], way if end == 1 else -way
 
     def force(self, item: Item) -> None:
-        """A spring and damper whose pull is linear in length and rate."""
+        """Read a spring-damper whose force is linear in length and rate."""
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
         if item.name != "InLineForceTorque":
             raise self.parts.refuse(f"{what} has no equal here")
@@ -497,7 +499,7 @@ class _Reader:
         self.parts.springs.append(SpringPart(name, a, b, (A.place, B.place), k, c, free, preload))
 
     def count(self) -> None:
-        """Freedoms as the file counts them; start velocities only where drives leave some of them."""
+        """Count the file's degrees of freedom; keep initial velocities only if the drives leave some free."""
         joints = self.parts.connections
         self.parts.believed = 6 * len(self.parts.links) - plain_sum(
             EQUATIONS[c.kind] + (c.motion is not None) for c in joints

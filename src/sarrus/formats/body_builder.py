@@ -1,4 +1,4 @@
-"""Rigid bodies and their joints -> Mechanism."""
+"""Build a Mechanism from rigid bodies and their joints."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from .parts import (
     Placement,
 )
 
-# an inertia that no body can have is repaired if that changes it by less than this share
+# A physically impossible inertia is repaired if the relative change is smaller than this.
 REPAIRED = 0.05
-# a slider's spring hangs this many sizes behind it, so that its length never passes zero
+# A slider's spring is anchored this many mechanism sizes behind it, so that its length never reaches zero.
 BEHIND = 100.0
 
 
 @dataclass(eq=False)
 class Rigid:
-    """Links welded to each other: the frame is that of its first piece, which names it."""
+    """Links welded together; the first piece gives the frame and the name."""
 
     name: str
     pose: Placement
@@ -49,7 +49,7 @@ class Rigid:
     lifts: list[tuple[Floats, Floats]] = field(default_factory=list)
 
     def add(self, link: Link) -> None:
-        """Take a link's mass, which stands in `pieces`."""
+        """Add the mass of a link that is listed in `pieces`."""
         if not link.mass:
             return
         pose = self.pieces[link.name]
@@ -61,7 +61,7 @@ class Rigid:
             d = at - joint
             inertia = inertia + mass * (float(d @ d) * np.eye(3) - np.outer(d, d))
         if not self.mass:
-            # one piece: its numbers as they are
+            # A single piece keeps its values exactly.
             joint, inertia = center, pose.turn @ link.inertia @ pose.turn.T
         else:
             inertia = inertia + self.inertia
@@ -71,7 +71,7 @@ class Rigid:
 
 
 class Builder:
-    """Rigid bodies by name, where each link went, their joints, and a length of it all [m]."""
+    """Rigid bodies by name, the body of each link, the joints, and a characteristic length [m]."""
 
     def __init__(self, parts: Parts, size: float) -> None:
         self.parts, self.report, self.size = parts, parts.report, size
@@ -79,13 +79,14 @@ class Builder:
         self.where: dict[str, str] = {}
         self.joints: list[Connection] = []
         self.names: Counter[str] = Counter()
-        # joints that couplings tie to a driven one
+        # Joints that are coupled to a driven joint.
         self.led: set[str] = set()
 
     def mechanism(self, closed: bool = False, held: bool = False) -> Mechanism:
-        """What all this is.
+        """Build the mechanism.
 
-        closed: joints have one place; held: driven joints and what they lead are welded, bodies are marked.
+        closed: both frames of a joint coincide, so one point is given; held: driven joints and the joints coupled
+        to them are welded, and the bodies get marker points.
         """
         parts = self.parts
         m = Mechanism(parts.name, gravity=parts.gravity)
@@ -113,19 +114,19 @@ class Builder:
         return m
 
     def coordinate(self, c: Connection) -> float:
-        """Angle of a hinge or travel of a slider, from frame to frame, as its bodies stand."""
+        """Return the current angle of a hinge or displacement of a slider, from frame to frame."""
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
         if c.kind == REVOLUTE:
             return float(np.arctan2(A.turn[:, 1] @ B.turn[:, 0], A.turn[:, 0] @ B.turn[:, 0]))
         return float(A.axis @ (B.place - A.place)) if c.kind == PRISMATIC else 0.0
 
     def moved(self, c: Connection) -> float:
-        """How far a joint stands from its authored position; angles within half a turn."""
+        """Return how far a joint has moved from its authored coordinate; angles within half a turn."""
         off = self.coordinate(c) - c.stood
         return float(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) if c.kind == REVOLUTE else off
 
     def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> str:
-        """One joint, with what acts in it; returns its name."""
+        """Add one joint, with its springs, rotor or drive; return its name."""
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
         name = self.own_name(c.name or c.kind)
         bodies = (c.first, c.second)
@@ -139,7 +140,7 @@ class Builder:
             return name
         far, wide = measure_gap(c, A, B)
         one = closed or far <= SAME_IN_FILE * self.size
-        # where a body slides, the point is that of the second one
+        # In sliding joints, the point is that of the second body.
         slides = c.kind in (PRISMATIC, CYLINDRICAL, PLANAR, RECTANGULAR, ON_LINE, ON_PLANE)
         at = (B if slides else A).place if one else np.array([A.place, B.place])
         if c.kind == SPHERICAL:
@@ -173,7 +174,7 @@ class Builder:
     def add_load(
         self, m: Mechanism, c: Connection, name: str, A: Placement, B: Placement, held: bool
     ) -> None:
-        """The spring, damper, rotor or drive of a joint."""
+        """Add the spring, damper, rotor or drive of a joint."""
         if held:
             return
         if c.motion is not None:
@@ -183,12 +184,13 @@ class Builder:
             m.rotor(f"rotor of {name}", name, **number)
         if not (c.stiffness or c.damping):
             return
-        # a spring is free where it was, however far closing the loops has moved its joint
+        # The spring's free length stays as authored, however far closing the loops has moved its joint.
         rest = c.rest - self.moved(c)
         if c.kind == REVOLUTE:
             m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=rest)
         elif c.kind == PRISMATIC:
-            # on the slider's own line, so far behind that length and travel are the same but for a constant
+            # The spring is anchored on the slider's axis, so far behind that its length is the travel plus a
+            # constant.
             arm = BEHIND * self.size
             m.spring(
                 name,
@@ -204,7 +206,7 @@ class Builder:
             self.report.drop(f"springs and damping of {c.kind} joints", c.name)
 
     def add_rest(self, m: Mechanism) -> None:
-        """Springs, points, velocities."""
+        """Add springs, points and velocities."""
         for s in self.parts.springs:
             a, b = (
                 self.rigids[self.where[n]].pose @ self.rigids[self.where[n]].pieces[n]
@@ -231,19 +233,19 @@ class Builder:
             rigid = self.rigids.get(self.where[link])
             if rigid is None or rigid.name != link:
                 continue
-            # a point of the file may have this name, and be elsewhere
+            # A point of the file may have this name at another position.
             point = self.own_name(f"{link} origin")
             m.point(point, link, rigid.pose.place)
             m.set_velocity(point, velocity)
             m.set_angular_velocity(link, spin)
 
     def own_name(self, name: str) -> str:
-        """A name that nothing else has yet."""
+        """Return a name that is not yet in use."""
         self.names[name] += 1
         return name if self.names[name] == 1 else self.own_name(f"{name} #{self.names[name]}")
 
     def possible(self, r: Rigid) -> Floats:
-        """The inertia of a body, the nearest one that a body can have."""
+        """Return the physically possible inertia nearest to that of a body."""
         moments = 0.5 * np.trace(r.inertia) * np.eye(3) - r.inertia
         values, vectors = np.linalg.eigh(0.5 * (moments + moments.T))
         size = float(np.abs(r.inertia).max())

@@ -1,8 +1,8 @@
-"""Joints in a row through links without mass: which one joint they are.
+"""Replace chains of joints through massless links by one equivalent joint.
 
-A link without mass that only passes its load on from one joint to the next cannot be a body here (and needs
-not): three hinges through one point are a ball joint, two that meet are a cross, a slider and a hinge along it
-are a cylinder. What has no such equal is refused.
+A massless link that only transmits loads from one joint to the next cannot be a body here, and need not be one:
+three hinges through one point are equivalent to a spherical joint, two intersecting hinges to a universal joint,
+and a slider with a hinge along it to a cylindrical joint. Chains without an equivalent are rejected.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from .parts import (
 
 @dataclass(frozen=True, eq=False)
 class Same:
-    """A joint that equals a row of them: kind, frames in its first and second link, which end is first.
+    """A joint equivalent to a chain: its kind, its frames in both links, and whether the links are swapped.
 
-    length: of a distance [m], or the angle between the axes of a cross [rad]; motion: of a driven distance.
+    `length` is the length of a distance constraint [m] or the angle between the axes of a universal joint [rad];
+    `motion` is the motion of a driven distance.
     """
 
     kind: str
@@ -54,9 +55,10 @@ class _Line:
 
 
 def reduce_chain(steps: list[Connection], size: float) -> list[Same] | None:
-    """What joints in a row, each from the second link of the one before, are; None if nothing here equals it.
+    """Return the joints equivalent to a chain of joints; None if there is no equivalent.
 
-    All lines are taken in the frame of the first link, the joints standing at their zero.
+    Each joint starts at the second link of the previous one. All lines are expressed in the frame of the first
+    link, with all joint coordinates at zero.
     """
     hinges: list[_Line] = []
     slides: list[_Line] = []
@@ -78,7 +80,7 @@ def reduce_chain(steps: list[Connection], size: float) -> list[Same] | None:
 
 
 def are_independent(steps: list[Connection], size: float) -> bool:
-    """Whether hinges and sliders in a row each move their last link in a way of its own, as they stand at zero."""
+    """Return whether hinges and sliders in a chain contribute independent motions of the last link, at zero."""
     pose, columns = Placement(), []
     for step in steps:
         frame = pose @ step.frames[0]
@@ -123,7 +125,7 @@ class _Chain:
         return self.parallel(axis, ways)
 
     def centre(self) -> Floats | None:
-        """The point about which everything can turn."""
+        """Return the common point of all rotation axes, or None."""
         if self.balls:
             point = self.balls[0].point
             lines = self.hinges + self.balls[1:]
@@ -137,7 +139,7 @@ class _Chain:
         return point if all(_off(h, point) <= self.near for h in self.hinges) else None
 
     def about(self, centre: Floats, ways: int) -> list[Same] | None:
-        """Everything turns about a centre; sliders in front of it or behind it carry it."""
+        """Reduce a chain that rotates about a centre; sliders before or after all rotations move the centre."""
         turning = [line.number for line in (*self.hinges, *self.balls)]
         sliding = [line.number for line in self.slides]
         if not ways:
@@ -153,7 +155,7 @@ class _Chain:
         return [self.one(ON_PLANE, np.cross(a, b), centre, swapped=behind)]
 
     def cross(self) -> list[Same] | None:
-        """Two hinges whose axes are not parallel."""
+        """Reduce two hinges whose axes are not parallel."""
         a, b = self.hinges
         point = _meeting(a, b)
         if max(_off(a, point), _off(b, point)) > self.near:
@@ -163,7 +165,7 @@ class _Chain:
         return [Same(UNIVERSAL, (first, self.end.inverse @ second), length=spread)]
 
     def parallel(self, axis: Floats, ways: int) -> list[Same] | None:
-        """Hinges about one direction."""
+        """Reduce hinges with parallel axes."""
         lines = [self.hinges[0]]
         for h in self.hinges[1:]:
             if all(_off(k, h.point) > self.near for k in lines):
@@ -197,7 +199,7 @@ class _Chain:
         return [plane, Same(DISTANCE, ends, length=float(np.linalg.norm(other - start)))]
 
     def cylinder(self, axis: Floats, across: list[_Line]) -> list[Same] | None:
-        """A driven slider between two parallel hinges, on the line between them: a length that is driven."""
+        """Reduce a driven slider between two parallel hinges, on the line between them, to a driven distance."""
         if len(self.hinges) != 2 or len(across) != 1 or len(self.slides) != 1:
             return None
         slide, (first, last) = across[0], self.hinges
@@ -215,7 +217,8 @@ class _Chain:
             return None
         way = -1.0 if joint.backwards else 1.0
         now = along + way * joint.start
-        # the length is what lies between the hinges at zero and the travel, whichever way it counts
+        # The length is the distance between the hinges at zero plus the travel, whatever the sign of the
+        # coordinate.
         sign = 1.0 if now > 0 else -1.0
         motion = change_motion(joint.motion, sign * way, sign * along)
         ends = (
@@ -232,7 +235,7 @@ class _Chain:
 
 
 def change_motion(motion: DriveMotion, factor: float, offset: float) -> DriveMotion:
-    """The motion times a factor, and an offset added."""
+    """Return the motion multiplied by a factor, plus an offset."""
     if isinstance(motion, Polynomial):
         first, *rest = (factor * c for c in motion.coefficients)
         return Polynomial((first + offset, *rest))
@@ -250,18 +253,18 @@ def _rank(axes: list[Floats]) -> int:
 
 
 def _two(axes: list[Floats]) -> tuple[Floats, Floats]:
-    """Two of the directions that are not parallel."""
+    """Return two of the directions that are not parallel."""
     others = [b for b in axes[1:] if np.linalg.norm(np.cross(axes[0], b)) > ROUGHLY_PARALLEL]
     return axes[0], others[0]
 
 
 def _off(line: _Line, point: Floats) -> float:
-    """How far a point is from a line."""
+    """Return the distance of a point from a line."""
     return float(np.linalg.norm(np.cross(line.axis, point - line.point)))
 
 
 def _meeting(a: _Line, b: _Line) -> Floats:
-    """The point nearest to two lines."""
+    """Return the point nearest to two lines."""
     A = np.array([[1.0, -float(a.axis @ b.axis)], [float(a.axis @ b.axis), -1.0]])
     d = b.point - a.point
     s, t = np.linalg.solve(A, [float(a.axis @ d), float(b.axis @ d)])

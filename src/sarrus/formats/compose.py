@@ -1,4 +1,4 @@
-"""Parts of a file -> Mechanism: welded links become one body, massless ones joints; loops are closed."""
+"""Compose a Mechanism from the parts of a file: merge welded links, replace massless ones, close loops."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from .parts import (
     turn_about,
 )
 
-# share of the mean mass that a massless link gets where nothing depends on it [kg, if nothing weighs]
+# Share of the mean mass given to a massless link if nothing depends on it [kg, if no link has mass].
 LIGHT = 1e-6
-# the same, where a motion might: below what any tolerance holds
+# The same where a motion might depend on it: below any tolerance.
 UNFELT = 1e-13
 
 
 def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
-    """The mechanism of a file, its report filled in.
+    """Return the mechanism of a file and complete its report.
 
-    close: close its loops, told with the largest move; else they stay as authored. misfit [m]: gaps up to
-    this are bridged where a loop cannot close; left out, 1e-5 of the mechanism's size.
+    close: close the loops and report the largest displacement; otherwise the bodies stay as authored. misfit [m]:
+    gaps up to this are bridged where a loop cannot close; default: 1e-5 of the mechanism's size.
     """
     _check_numbers(parts)
     return _Composer(parts).build(close, misfit)
@@ -92,7 +92,7 @@ class _Composer(Builder):
     # links -> rigid bodies
 
     def merge(self) -> None:
-        """One body of links that are welded to each other, by joints or by closures."""
+        """Merge links that are welded together, by joints or by closures, into one body."""
         welds: dict[str, list[tuple[Connection, str, Placement]]] = {}
         for c in self.parts.connections:
             if c.kind != WELD:
@@ -139,7 +139,7 @@ class _Composer(Builder):
                 self.within(c, float(np.linalg.norm(off.place)), angle_of(off.turn))
 
     def within(self, c: Connection, far: float, wide: float) -> None:
-        """A connection between two places of one body: it must hold already."""
+        """Check a connection between two points of one body: it must already be satisfied."""
         if max(far, wide * self.size) > BRIDGED * self.size:
             raise self.parts.refuse(
                 f"{c.kind} '{c.name}' connects two places of one rigid body that are {far:.6g} m and "
@@ -183,7 +183,7 @@ class _Composer(Builder):
                 self.joints.append(mapped)
 
     def join_doubles(self) -> None:
-        """Points of two bodies that are connected twice are a hinge, three times a weld."""
+        """Replace connects at several collinear points of the same two bodies by one hinge."""
         pairs: dict[frozenset[str], list[Connection]] = {}
         for c in self.joints:
             if c.kind == SPHERICAL and c.closure:
@@ -203,7 +203,7 @@ class _Composer(Builder):
             lengths = np.linalg.norm(spans[:, far], axis=1)
             apart = np.array([np.linalg.norm(np.cross(spans[0, far], s)) for s in spans[0]])
             if lengths.min() <= 1e-9 * self.size or apart.max() > 1e-9 * lengths[0] ** 2:
-                # the same point twice, or three points: rank is told by `inspect`
+                # The same point twice, or three points off a line (a weld): kept; `inspect` reports the rank.
                 continue
             self.hinge(connects, ends, far, lengths)
 
@@ -231,10 +231,10 @@ class _Composer(Builder):
         self.joints = [c for c in self.joints if all(c is not x for x in connects[1:])]
 
     def tidy_axes(self) -> None:
-        """Make axes of one body parallel or square where they are but for printed digits.
+        """Make axes of one body exactly parallel or perpendicular if they are so up to rounding in the file.
 
-        A loop that moves only because its axes are parallel would be locked by the last of them. Joints that no
-        loop closes stay as they are.
+        A loop that moves only because its axes are parallel would be locked by rounding errors. Joints outside
+        loops are unchanged.
         """
         most, bodies, looped = 0.0, [], find_looped(self.joints)
         for rigid in self.rigids.values():
@@ -264,10 +264,10 @@ class _Composer(Builder):
                 f"{', '.join(bodies)}"
             )
 
-    # links without mass
+    # massless links
 
     def weigh_prescribed(self) -> None:
-        """Give a small mass to massless links where no motion depends on it."""
+        """Give a small mass to massless links if the motion does not depend on it."""
         light = {r.name for r in self.rigids.values() if r.name != GROUND and not r.mass}
         masses = [r.mass for r in self.rigids.values() if r.mass and r.name != GROUND]
         chosen = light if not masses else self.prescribed(light)
@@ -293,7 +293,7 @@ class _Composer(Builder):
         self.report.changed.append(f"without mass: {names}; each was given {mass:.3g} kg: {why}")
 
     def prescribed(self, light: set[str]) -> set[str]:
-        """Massless bodies that drives alone put in place."""
+        """Return the massless bodies whose motion is prescribed by drives alone."""
         found: set[str] = set()
         while True:
             known = found | {GROUND}
@@ -309,7 +309,7 @@ class _Composer(Builder):
             found |= more
 
     def lose_massless(self) -> None:
-        """Drop massless ends, and make one joint of joints in a row through massless links."""
+        """Remove massless end links, and merge chains of joints through massless links into one joint each."""
         while True:
             light = [r for r in self.rigids.values() if r.name != GROUND and not r.mass]
             if not light:
@@ -338,7 +338,7 @@ class _Composer(Builder):
             self.shorten(light[0], at)
 
     def shorten(self, rigid: Rigid, at: dict[str, list[Connection]]) -> None:
-        """One joint instead of all in a row through this link and its massless neighbours."""
+        """Replace all joints of the chain through this link and its massless neighbours by one joint."""
         chain = list(at[rigid.name])
         links = [rigid.name]
         for end in (0, -1):
@@ -370,10 +370,10 @@ class _Composer(Builder):
         self.replace_chain(steps, links, same, words)
 
     def keep_light(self, steps: list[Connection], links: list[str], alone: bool) -> bool:
-        """Keep massless links where that is needed, with so little mass that none of it is felt.
+        """Keep massless links if necessary, with a negligible mass; return whether they are kept.
 
-        Needed: where something acts in their joints, or where no one joint equals them (alone). Every joint of
-        the row must move the link at its end in its own way, else it has no inertia. Returns whether that is so.
+        Links are kept if forces act in their joints, or if no single joint is equivalent to the chain (`alone`).
+        Each joint of the chain must move the last link independently, else it has no inertia.
         """
         tied = {name for c in self.parts.couplings for name in (c.joint, c.other)}
         acted = any(c.armature or c.stiffness or c.damping or c.name in tied for c in steps)
@@ -435,10 +435,10 @@ class _Composer(Builder):
         for name in links:
             del self.rigids[name]
 
-    # what needs the bodies
+    # steps that need the bodies
 
     def tie(self) -> None:
-        """Put coupled joints where the other one says."""
+        """Set the initial coordinates of coupled joints from those of the joints they depend on."""
         joints = {c.name: c for c in self.joints}
         for coupling in self.parts.couplings:
             if coupling.joint not in joints or coupling.other not in joints:
@@ -458,21 +458,21 @@ class _Composer(Builder):
                 self.led.add(joint.name)
 
     def ahead(self, c: Connection) -> float:
-        """How far a joint will be moved from where it stood; angles within half a turn."""
+        """Return how far a joint will be moved from its authored coordinate; angles within half a turn."""
         if c.start is None:
             return 0.0
         off = c.start - c.stood
         return float(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) if c.kind == REVOLUTE else off
 
     def align(self) -> None:
-        """Move bodies where a slider, a cross or a distance needs it, and where a drive says where it begins."""
+        """Move bodies to fit sliders, universal joints and distances, and to the initial coordinates of drives."""
         done = {GROUND}
         for c in self.joints:
             turn, shift = self.needed_move(c)
             if angle_of(turn) <= SAME_IN_FILE and np.linalg.norm(shift) <= SAME_IN_FILE * self.size:
                 continue
             ends = [k for k, n in enumerate((c.first, c.second)) if n not in done]
-            # the lighter body, as a rule a rod
+            # Move the lighter body, usually a rod.
             end = min(ends, key=lambda k: self.rigids[(c.first, c.second)[k]].mass, default=1)
             name = (c.first, c.second)[end]
             how = f"{angle_of(turn):.3g} rad and {float(np.linalg.norm(shift)):.3g} m"
@@ -490,7 +490,7 @@ class _Composer(Builder):
             self.report.changed.append(f"body '{name}' was moved by {how} to fit joint '{c.name}'")
 
     def needed_move(self, c: Connection) -> tuple[Floats, Floats]:
-        """How the second body must turn about the joint and shift, in world directions."""
+        """Return the required rotation about the joint and displacement of the second body, in world axes."""
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
         turn, shift = np.eye(3), np.zeros(3)
         offset = B.place - A.place
@@ -503,7 +503,7 @@ class _Composer(Builder):
             way = offset / far if far > SAME_IN_FILE * self.size else A.axis
             shift = (c.length - far) * way
         if c.start is not None and c.kind == REVOLUTE:
-            # a driven joint is held while loops close: it must stand exactly
+            # A driven joint is fixed while loops close, so its coordinate must be exact.
             angle = float(np.remainder(c.start - self.coordinate(c) + np.pi, 2.0 * np.pi) - np.pi)
             facing = A.axis if A.axis @ B.axis > 0 else -A.axis
             turn = turn_about(A.axis, angle) @ least_turn(B.axis, facing)
@@ -515,7 +515,7 @@ class _Composer(Builder):
     # closing
 
     def largest_gap(self) -> str:
-        """How far the joints are open as they stand."""
+        """Describe the largest gaps of the joints in the current configuration."""
         worst, far, wide = "", 0.0, 0.0
         for c in self.joints:
             pair = zip((c.first, c.second), c.frames, strict=True)
@@ -526,7 +526,7 @@ class _Composer(Builder):
         return f"the largest gap is {far:.3g} m, {wide:.3g} rad at '{worst}'"
 
     def close(self, misfit: float | None) -> float:
-        """Put the bodies where their joints are closed; the misfit that was bridged [m]."""
+        """Move the bodies so that their joints close; return the misfit that was bridged [m]."""
         held = self.mechanism(held=True)
         bridged = 0.0
         try:
@@ -559,9 +559,10 @@ class _Composer(Builder):
         return bridged
 
     def meet(self) -> None:
-        """Where a misfit was bridged: both bodies of a joint take its place and axis as they stand now.
+        """After bridging a misfit, give both bodies of each joint its current position and axis.
 
-        Axes that are parallel but for the misfit are made so, else it would lock what moves.
+        Axes that are parallel up to the misfit are made exactly parallel; otherwise they would lock a mobile
+        linkage.
         """
         turning = [c for c in self.joints if c.kind in (REVOLUTE, CYLINDRICAL, PLANAR)]
         axes = [(self.rigids[c.first].pose @ c.frames[0]).axis for c in turning]
@@ -598,7 +599,7 @@ class _Composer(Builder):
 
 
 def _check_numbers(parts: Parts) -> None:
-    """Refuse what is not finite or beyond any mechanism."""
+    """Reject numbers that are not finite or implausibly large."""
     for link in parts.links.values():
         numbers = (link.pose.turn, link.pose.place, [link.mass], link.center, link.inertia)
         _within(parts, f"link '{link.name}'", numbers)
@@ -623,7 +624,7 @@ def _within(parts: Parts, what: str, numbers: Iterable[object]) -> None:
 
 
 def _size(parts: Parts) -> float:
-    """How far joints and centres lie apart; 1 m if all is in one place."""
+    """Return the extent of joints and centres of mass; 1 m if all coincide."""
     places = [link.pose.point(link.center) for link in parts.links.values() if link.mass]
     places += [parts.pose(c.first).point(c.frames[0].place) for c in parts.connections]
     if not places:
@@ -637,7 +638,7 @@ def _other(c: Connection, name: str) -> str:
 
 
 def _turned(c: Connection) -> Connection:
-    """The same joint seen from its other body."""
+    """Return the same joint seen from its other body."""
     return replace(
         c, first=c.second, second=c.first, frames=c.frames[::-1], backwards=not c.backwards
     )

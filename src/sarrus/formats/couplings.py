@@ -1,4 +1,4 @@
-"""Joints tied to each other: one that is held is a weld, two that move in proportion are a coupling."""
+"""Process coupled joints: a joint with a constant coordinate becomes a weld, two proportional ones a coupling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .parts import (
 
 
 def take_couplings(parts: Parts) -> None:
-    """Weld joints that are held; refuse what no coupling here equals."""
+    """Weld joints with a constant coordinate; reject relations that no coupling can represent."""
     kept = []
     joints = {c.name: c for c in parts.connections}
     for coupling in parts.couplings:
@@ -60,7 +60,7 @@ def _check(
 
 
 def _turned(coupling: JointRelation) -> JointRelation:
-    """The same, said of the other joint: what is driven leads."""
+    """Return the coupling solved for the other joint, so that the driven joint is the independent one."""
     c0, c1, *_ = coupling.coefficients
     return replace(
         coupling, joint=coupling.other, other=coupling.joint, coefficients=(-c0 / c1, 1.0 / c1)
@@ -68,7 +68,7 @@ def _turned(coupling: JointRelation) -> JointRelation:
 
 
 def _hold(parts: Parts, joint: Connection, value: float) -> None:
-    """A joint that is held at a value: a weld."""
+    """Replace a joint with a constant coordinate by a weld."""
     first = joint.frames[0]
     shift = np.array([0.0, 0.0, value])
     if joint.kind == REVOLUTE:
@@ -77,7 +77,7 @@ def _hold(parts: Parts, joint: Connection, value: float) -> None:
         held = first @ Placement(np.eye(3), shift)
     if joint.motion is not None:
         raise parts.refuse(f"joint '{joint.name}' is driven and held as well: leave one out")
-    # springs and rotors of a joint that is held do nothing
+    # Springs and rotors of a fixed joint have no effect.
     weld = Connection(joint.name, WELD, joint.first, joint.second, (held, joint.frames[1]), True)
     at = next(k for k, c in enumerate(parts.connections) if c is joint)
     parts.connections[at] = weld

@@ -1,4 +1,4 @@
-"""How a joint stands and how it should: gaps, least rotations, axes made parallel."""
+"""Fit joints to their bodies: gaps, smallest rotations, exactly parallel axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .parts import (
 
 
 def measure_gap(c: Connection, A: Placement, B: Placement) -> tuple[float, float]:
-    """How far a connection is open [m, rad], its frames standing at A and B."""
+    """Return the gap of a connection [m, rad] with its frames at A and B."""
     offset = B.place - A.place
     if c.kind in (PRISMATIC, CYLINDRICAL, ON_LINE):
         offset = offset - A.axis * float(A.axis @ offset)
@@ -46,7 +46,7 @@ def measure_gap(c: Connection, A: Placement, B: Placement) -> tuple[float, float
 
 
 def tidy(axes: list[Floats]) -> list[Floats]:
-    """Unit directions, those nearly parallel made parallel, those nearly square made square."""
+    """Return unit directions; nearly parallel ones are made parallel, nearly perpendicular ones perpendicular."""
     kept: list[Floats] = []
     out = []
     for axis in axes:
@@ -63,7 +63,7 @@ def tidy(axes: list[Floats]) -> list[Floats]:
 
 
 def least_turn(a: Floats, b: Floats) -> Floats:
-    """The least rotation that brings one unit direction to a near one."""
+    """Return the smallest rotation of one unit direction to a near one."""
     across = np.cross(a, b)
     K = np.array(
         [[0.0, -across[2], across[1]], [across[2], 0.0, -across[0]], [-across[1], across[0], 0.0]]
@@ -72,7 +72,7 @@ def least_turn(a: Floats, b: Floats) -> Floats:
 
 
 def spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
-    """The least rotation of b that makes its angle with a, or with -a, what it should be."""
+    """Return the smallest rotation of b that gives it the required angle with a or -a."""
     across = np.cross(a, b)
     sine = float(np.linalg.norm(across))
     now = float(np.arctan2(sine, a @ b))
@@ -82,5 +82,5 @@ def spread_turn(a: Floats, b: Floats, angle: float) -> Floats:
 
 
 def frame_between(a: Floats, b: Floats, share: float) -> Placement:
-    """A frame along a line, moved towards its middle by a share: so both bodies' points meet half way."""
+    """Return a frame along a line, moved towards its middle by a share: both bodies' points then meet half-way."""
     return frame_along(b - a, a + share * (b - a))

@@ -1,7 +1,7 @@
-"""Formulas of time in ASMT files: numbers like 45.0d, +, -, *, /, ^, sin, arctan, ...; made motions of drives.
+"""Convert formulas of time in ASMT files (numbers like 45.0d, +, -, *, /, ^, sin, arctan, ...) to drive motions.
 
-A sum of powers of time is a Polynomial, a sine alone a Sine, both to the last bit; anything else becomes a Table,
-as fine as it needs to be, and that is told.
+A sum of powers of time becomes a Polynomial, a single sine a Sine, both exact to the last bit. Any other formula
+becomes a Table, as fine as necessary, and the report says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..mechanism import DriveMotion, Polynomial, Sine, Table
 from .parts import FormatError
 
 LONGEST = 10_000
-# a table is refined until it meets the formula between its nodes to this share of its range
+# A table is refined until its error between the nodes is below this fraction of its range.
 FINE = 1e-9
 MOST_NODES = 2**14
 
@@ -46,27 +46,27 @@ OPERATORS: dict[type, Callable[[Floats, Floats], Floats]] = {
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A formula as a tree that holds nothing but numbers, names, operators and known functions."""
+    """A formula as a syntax tree of numbers, names, operators and known functions only."""
 
     text: str
     tree: ast.expr
 
     def at(self, **values: Floats | float) -> Floats:
-        """Its value where its names are these."""
+        """Evaluate the formula for these values of its names."""
         with np.errstate(all="ignore"):
             return _value(self.tree, values)
 
     @property
     def names(self) -> set[str]:
-        """The names it depends on, without pi."""
+        """The names that the formula depends on, without pi."""
         found = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)}
         return found - FUNCTIONS.keys() - {"pi"}
 
 
 def parse(text: str, known: Mapping[str, str] | None = None) -> Formula:
-    """Read a formula; known: names besides time and pi, with what stands for them in the file."""
+    """Parse a formula; `known` maps further names besides time and pi to their text in the file."""
     shown = " ".join(text[:200].split())[:80]
-    # before anything looks at it: a search for numbers takes the square of their digits
+    # Checked first: the search for numbers is quadratic in the number of digits.
     if len(text) > LONGEST:
         raise FormatError(f"the formula {shown}... is longer than {LONGEST} characters")
     words = re.sub(r'"[^"]*"', " ", text).replace("<n>", " ").replace("^", "**")
@@ -117,12 +117,12 @@ def _value(node: ast.expr, values: Mapping[str, Floats | float]) -> Floats:
     return FUNCTIONS[node.func.id](_value(node.args[0], values))
 
 
-# a formula of time as a motion
+# formulas of time as motions
 
 
 @dataclass(frozen=True)
 class _Form:
-    """Powers of time, and at most one sine beside them: amplitude, angular rate, phase."""
+    """Powers of time plus at most one sine: amplitude, angular frequency, phase."""
 
     powers: tuple[float, ...]
     wave: tuple[float, float, float] | None = None
@@ -133,7 +133,7 @@ class _Form:
 
 
 def make_motion(formula: Formula, begin: float, end: float) -> tuple[DriveMotion, str]:
-    """The motion of a formula, time counted from `begin`, and a sentence if it is only approximate."""
+    """Return the motion of a formula, with time from `begin`, and a message if it is only approximate."""
     form = _form(formula.tree, begin)
     if form is not None and form.wave is None:
         return Polynomial(form.powers), ""
@@ -159,7 +159,7 @@ def make_motion(formula: Formula, begin: float, end: float) -> tuple[DriveMotion
 
 
 def _form(node: ast.expr, begin: float) -> _Form | None:
-    """The formula as powers of (time - begin) and one sine; None if it is more than that."""
+    """Return the formula as powers of (time - begin) and one sine; None if it has another form."""
     if isinstance(node, ast.Constant):
         return _Form((float(node.value),))  # type: ignore[arg-type]
     if isinstance(node, ast.Name):

@@ -1,8 +1,8 @@
-"""Loops of a file: which joints are in them, and dimensions near by that let them move.
+"""Find the loops of a file, and nearby dimensions with which they are mobile.
 
-A loop that is bridged may be locked by what that leaves (parallelograms whose bars differ in the ninth digit).
-What hangs on loops does not matter for that: each part of the mechanism that no single joint holds together is
-looked at for itself, standing on the body that leads to the ground.
+A loop whose gap was bridged may be locked by the remaining mismatch (parallelograms whose bars differ in the ninth
+digit). Open chains attached to loops do not matter for that. Each part of the mechanism that no single joint
+separates is examined on its own, with the body that leads to the ground as its base.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .parts import GROUND, Connection, Placement, read_frame
 
 
 def find_looped(joints: list[Connection]) -> list[Connection]:
-    """Joints that are left when open chains are taken away from their ends."""
+    """Return the joints that remain after open chains are removed from their ends."""
     left = list(joints)
     while True:
         count = Counter(n for c in left for n in (c.first, c.second))
@@ -31,7 +31,7 @@ def find_looped(joints: list[Connection]) -> list[Connection]:
 
 
 def free_loops(builder: Builder, misfit: float) -> None:
-    """Where a misfit was bridged: the dimensions near by that also let loops move, if they are meant to."""
+    """After bridging a misfit, change the dimensions slightly so that loops meant to be mobile are mobile."""
     looped = find_looped(builder.joints)
     held = [c for c in looped if c.second in _reached(c.first, [x for x in looped if x is not c])]
     while held:
@@ -42,7 +42,7 @@ def free_loops(builder: Builder, misfit: float) -> None:
 
 
 def _reached(start: str, joints: Iterable[Connection]) -> set[str]:
-    """Bodies that joints lead to."""
+    """Return the bodies that can be reached through the joints."""
     at: dict[str, set[str]] = {}
     for c in joints:
         at.setdefault(c.first, set()).add(c.second)
@@ -56,7 +56,7 @@ def _reached(start: str, joints: Iterable[Connection]) -> set[str]:
 
 
 def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: float) -> None:
-    """Loops that share bodies: their dimensions, and where their bodies stand, with all that hangs on these."""
+    """Adjust the dimensions and body poses of loops that share bodies, and move everything attached to them."""
     others = [c for c in builder.joints if all(c is not x for x in joints)]
     hanging = {name: _reached(name, others) for name in names}
     base = next((n for n in names if GROUND in hanging[n]), min(names))
@@ -64,7 +64,7 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
     equations = verdict.joint_equations.make_joint_equations(part)
     locked = verdict.locked.find_locked(equations)
     if locked is not None and locked.nearly and not (locked.exact or locked.within(misfit)):
-        # the least gap of a loop that does not close is where it would turn back: nothing moves from there
+        # The smallest gap of a loop that does not close is at a turning point: it cannot move from there.
         raise builder.parts.refuse(
             f"loop {', '.join(c.name for c in joints)} does not close exactly as written, and where its gaps "
             f"are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its "
@@ -94,7 +94,7 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
 
 
 def _standing(builder: Builder, joints: list[Connection], names: set[str], base: str) -> Mechanism:
-    """These joints alone, their bodies marked, one of them being the ground."""
+    """Return a mechanism of these joints alone, their bodies with marker points, one of them as the ground."""
     whole = Builder(builder.parts, builder.size)
     whole.rigids = {n: r for n, r in builder.rigids.items() if n in names or n == GROUND}
     whole.joints = joints
@@ -116,7 +116,7 @@ def _standing(builder: Builder, joints: list[Connection], names: set[str], base:
 
 
 def _moved(pose: Placement, frame: Placement, end: End) -> Placement:
-    """The frame of a joint in its body, where the joint now is."""
+    """Return the frame of a joint in its body, at the joint's new position."""
     now = pose @ frame
     turn = now.turn
     if end.axis is not None:

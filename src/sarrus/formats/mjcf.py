@@ -1,9 +1,8 @@
-"""MJCF, through MuJoCo's own parser and compiler (extra `formats`): defaults, frames and angles are its business.
+"""Read MJCF with MuJoCo's own parser and compiler (extra `formats`), which resolves defaults, frames and angles.
 
-Before the parser sees a file it is read by the safe reader here: no entities, no includes that leave its folder,
-no plugins, no gigantic numbers. Then a child process compiles it, with limits on time and memory (`foreign`).
-Meshes are read where they lie in the file's own folder; else they are stripped, and bodies whose mass would come
-from them are reported.
+The safe reader checks the file first: no entities, no includes outside its folder, no plugins, no huge numbers.
+Then a child process compiles it, with limits on time and memory (`foreign`). Meshes are read if they are in the
+file's folder; otherwise they are removed, and bodies whose mass would come from them are reported.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ from .parts import (
 from .report import Report
 from .xml import Node, load
 
-# includes within includes, and elements of all files, those that are replicated counted as often
+# Limits: depth of nested includes, and number of elements of all files, counting replicated ones.
 DEEPEST = 16
 MOST_ELEMENTS = 200_000
-# what has no rigid equal, and what could run code
+# Elements without a rigid equivalent, and elements that could run code.
 REFUSED = {
     "flexcomp": "deformable bodies",
     "flex": "deformable bodies",
@@ -51,7 +50,7 @@ REFUSED = {
     "attach": "models of other files",
     "model": "models of other files",
 }
-# what MuJoCo itself means by these words may be infinite
+# MuJoCo allows infinite values in these attributes.
 UNBOUNDED = (
     "range",
     "ctrlrange",
@@ -65,7 +64,7 @@ Z = np.array([0.0, 0.0, 1.0])
 
 
 def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
-    """The parts of an MJCF file, standing at qpos0 or at a keyframe."""
+    """Read the parts of an MJCF file, in the configuration qpos0 or of a keyframe."""
     if importlib.util.find_spec("mujoco") is None:
         raise FormatError(
             f"{path.name}: reading MJCF needs the package mujoco; install it with pip install '.[formats]'"
@@ -95,7 +94,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
 
 
 class Compiled:
-    """The compiled model: arrays and counts by MuJoCo's names, names of things, values of its enumerations."""
+    """The compiled model: arrays and counts by MuJoCo's names, names of objects, values of its enumerations."""
 
     def __init__(self, words: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.names: dict[str, list[str]] = words["names"]
@@ -103,18 +102,18 @@ class Compiled:
         self._found = {**words, **arrays}
 
     def __getattr__(self, name: str) -> Any:
-        # absent where this version of MuJoCo has no such thing
+        # Absent if this version of MuJoCo lacks it.
         try:
             return self._found[name]
         except KeyError:
             raise AttributeError(name) from None
 
 
-# files of strangers
+# untrusted files
 
 
 def _check_files(path: Path) -> None:
-    """Read a file and what it includes with the safe reader; refuse what is not ours to open."""
+    """Check a file and its includes with the safe reader; reject files that must not be opened."""
     folder = path.resolve().parent
     waiting: list[tuple[Path, tuple[Path, ...], float]] = [(path.resolve(), (), 1.0)]
     elements = 0.0
@@ -148,13 +147,13 @@ def _check_files(path: Path) -> None:
 
 
 def _replicated(root: Node, times: float) -> Iterator[tuple[Node, float]]:
-    """All elements, and how often each is meant."""
+    """Yield all elements, and how often each is replicated."""
     waiting = [(root, times)]
     while waiting:
         node, often = waiting.pop()
         yield node, often
         if node.name == "replicate":
-            # what is no number MuJoCo refuses itself
+            # MuJoCo itself rejects values that are not numbers.
             with contextlib.suppress(ValueError):
                 often *= max(float(node.attributes.get("count", "1")), 1.0)
         waiting += [(child, often) for child in node.children]
@@ -191,7 +190,7 @@ def _check_numbers(node: Node, where: str) -> None:
 
 
 def _turn(quat: Floats) -> Floats:
-    """The rotation of a unit quaternion (w, x, y, z)."""
+    """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
     w, x, y, z = quat / np.linalg.norm(quat)
     return np.array(
         [
@@ -213,12 +212,12 @@ class _Reader:
             self.report.drop(
                 "keyframes (start at one with keyframe=NAME, --keyframe)", *model.others
             )
-        # velocity of the origin of each link, and its spin, in world directions
+        # Velocity of the origin of each link, and its angular velocity, in world axes.
         self.twists = {GROUND: (np.zeros(3), np.zeros(3))}
         self.bodies = [GROUND, *self.body_names()]
 
     def switched_off(self) -> set[str]:
-        """What an <option> <flag> disables of what would be taken: gravity, equality, spring, damper."""
+        """Return what an <option> <flag> disables that would be read: gravity, equality, spring, damper."""
         bits = self.model.enums["mjtDisableBit"]
         words = {
             word
@@ -269,7 +268,7 @@ class _Reader:
         lift = -mass * float(m.body_gravcomp[k]) * self.parts.gravity
         self.parts.links[name] = Link(name, pose, mass, inner.place, inertia, lift)
         parent = self.bodies[m.body_parentid[k]]
-        # where it stands in its parent with all joints at qpos0
+        # Placement in its parent with all joints at qpos0.
         stand = Placement(_turn(m.body_quat[k]), np.array(m.body_pos[k]))
         joints = range(m.body_jntadr[k], m.body_jntadr[k] + m.body_jntnum[k])
         if m.body_mocapid[k] >= 0:
@@ -286,7 +285,7 @@ class _Reader:
             child = name if last else f"{name} before {self.name('jnt', joints[number + 1])}"
             now, velocity, spin = self.step(j, now, velocity, spin)
             if not last:
-                # between two joints it stands where the first one has brought it
+                # Between two joints, the link is where the first joint has moved it.
                 self.parts.links[child] = Link(child, now)
             self.add_joint(j, parent, child, stand)
             parent, stand = child, Placement()
@@ -297,7 +296,7 @@ class _Reader:
     def step(
         self, j: int, base: Placement, velocity: Floats, spin: Floats
     ) -> tuple[Placement, Floats, Floats]:
-        """Frame, velocity of its origin and spin after a joint; base: before it, with the joint at qpos0."""
+        """Return frame, velocity of its origin and angular velocity after a joint; base: before it, at qpos0."""
         m, kinds = self.model, self.model.enums["mjtJoint"]
         kind, at, dof = int(m.jnt_type[j]), m.jnt_qposadr[j], m.jnt_dofadr[j]
         if kind == kinds["mjJNT_FREE"]:
@@ -363,7 +362,7 @@ class _Reader:
         self.parts.connections.append(joint)
 
     def add_free_armature(self, body: str, armature: float) -> None:
-        """Inertia on all six rates of a free body: a weightless mass at its frame, and a sphere's inertia."""
+        """Add inertia to all six rates of a free body: a weightless mass at its frame, and a sphere's inertia."""
         name = f"armature of {body}"
         link = Link(name, self.parts.pose(body), armature, inertia=armature * np.eye(3))
         link.lift = -armature * self.model.gravity
@@ -371,13 +370,13 @@ class _Reader:
         self.parts.connections.append(
             Connection(name, WELD, body, name, (Placement(), Placement()))
         )
-        # the body's name still reads its own centre
+        # The body's name still refers to its own centre of mass.
         self.parts.points.append((body, body, self.parts.links[body].center))
 
     # equalities
 
     def end(self, k: int, number: int) -> tuple[str, Placement, bool]:
-        """Link and frame of an end; whether it is a site."""
+        """Return link and frame of an end, and whether it is a site."""
         m = self.model
         obj = int((m.eq_obj1id, m.eq_obj2id)[number][k])
         if int(m.eq_objtype[k]) == m.enums["mjtObj"]["mjOBJ_SITE"]:
@@ -386,7 +385,7 @@ class _Reader:
         return self.bodies[obj], Placement(), False
 
     def add_equality(self, k: int) -> int:
-        """Take an equality; the number of its equations."""
+        """Add an equality; return the number of its equations."""
         m, kinds = self.model, self.model.enums["mjtEq"]
         kind, data = int(m.eq_type[k]), np.array(m.eq_data[k])
         name = m.names["eq"][k] or self.unnamed(k)
@@ -404,10 +403,10 @@ class _Reader:
                 A, B = Placement(np.eye(3), data[:3]), Placement(np.eye(3), data[3:6])
             what = SPHERICAL
         else:
-            # without its torque it holds a point alone
+            # Without its torque, a weld constrains a point only.
             what = WELD if data[10] else SPHERICAL
             if not site:
-                # the point is told in both bodies, the second one first; the second turns with the first
+                # The point is given in both bodies, the second one first; the second body rotates with the first.
                 A, B = Placement(_turn(data[6:10]), data[3:6]), Placement(np.eye(3), data[:3])
         self.parts.connections.append(Connection(name, what, a, b, (A, B), closure=True))
         return EQUATIONS[what]
@@ -425,7 +424,7 @@ class _Reader:
         self.parts.couplings.append(JointRelation(name, joint, other, coefficients))
         return 1
 
-    # what is not taken
+    # not supported
 
     def refuse_tendons(self) -> None:
         m = self.model

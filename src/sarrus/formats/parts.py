@@ -1,8 +1,8 @@
-"""What the readers of all formats fill in: links, what connects them, points; in the file's own terms.
+"""The common representation that all format readers fill in: links, connections, points, as in the file.
 
-A link has a pose and its mass in its own frame; a connection has a frame in each of its two links, the axis
-(of a hinge, slider, line; normal of a plane) being z. Links without mass, welds and open loops are allowed here:
-`compose` makes a mechanism of it.
+A link has a pose, and its mass properties in its own frame. A connection has a frame in each of its two links,
+with z along its axis (of a hinge, slider or line; normal of a plane). Massless links, welds and open loops are
+allowed here; `compose` converts them to a mechanism.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..mechanism import DriveMotion, Mechanism, MechanismError
 from .report import Report
 
 GROUND = Mechanism.GROUND
-# no mechanism has lengths, masses or angles beyond this; what exceeds it is a slip or an attack
+# No mechanism has larger lengths, masses or angles; a larger value is a mistake or an attack.
 LARGEST = 1e12
 
-# kinds of connections: those of Mechanism, by the same words
+# Kinds of connections, with the names used by Mechanism.
 REVOLUTE, SPHERICAL, WELD = "revolute", "spherical", "weld"
 PRISMATIC, CYLINDRICAL, UNIVERSAL, PLANAR = "prismatic", "cylindrical", "universal", "planar"
 ON_LINE, ON_PLANE, DISTANCE = "point-on-line", "point-on-plane", "distance"
 RECTANGULAR = "rectangular"
 
-# equations of each kind, as its author counts them
+# Number of equations of each kind, as the file's author counts them.
 EQUATIONS = {
     REVOLUTE: 5,
     SPHERICAL: 3,
@@ -42,18 +42,18 @@ EQUATIONS = {
 
 
 class FormatError(MechanismError):
-    """A file of another program cannot be read as a mechanism; one sentence with its name and the element."""
+    """Another program's file cannot be read as a mechanism; the message names the file and the element."""
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """A frame: a place p of it is at place + turn p."""
+    """A frame: a point p in it is at place + turn p."""
 
     turn: Floats = field(default_factory=lambda: np.eye(3))
     place: Floats = field(default_factory=lambda: np.zeros(3))
 
     def point(self, p: Floats) -> Floats:
-        """Where a point of this frame is."""
+        """Return the position of a point of this frame."""
         return self.place + self.turn @ p
 
     def __matmul__(self, other: Placement) -> Placement:
@@ -61,24 +61,24 @@ class Placement:
 
     @property
     def inverse(self) -> Placement:
-        """The frame around, seen from this one."""
+        """The parent frame expressed in this one."""
         return Placement(self.turn.T, -self.turn.T @ self.place)
 
     @property
     def axis(self) -> Floats:
-        """Its z direction."""
+        """The z direction of the frame."""
         return self.turn[:, 2]
 
 
 def turn_about(axis: Floats, angle: float) -> Floats:
-    """The rotation by an angle about a unit axis."""
+    """Return the rotation by an angle about a unit axis."""
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
 
 
 def frame_along(axis: Floats, place: Floats) -> Placement:
-    """A frame at a place whose z is along an axis; exact if that is a coordinate direction."""
+    """Return a frame at a point with z along an axis; exact for coordinate directions."""
     z = np.asarray(axis, float) / np.linalg.norm(axis)
     other = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(other, z)
@@ -87,33 +87,33 @@ def frame_along(axis: Floats, place: Floats) -> Placement:
 
 
 def read_frame(places: list[Floats]) -> Placement:
-    """The frame whose place and whose points on x, y, z, all equally far, are these."""
+    """Return the frame from its origin and its points on x, y, z, all at the same distance."""
     u, _, v = np.linalg.svd(np.array([p - places[0] for p in places[1:]]).T)
     return Placement(u @ v, places[0])
 
 
 def nearest_half_turn(turn: Floats) -> Floats:
-    """The half turn about a coordinate axis, or none, that is nearest: joints may be met either way."""
+    """Return the nearest half turn about a coordinate axis or the identity: joints may be assembled either way."""
     turns = [np.eye(3), *(np.diag(2.0 * e - 1.0) for e in np.eye(3))]
     return max(turns, key=lambda t: float(np.trace(t.T @ turn)))
 
 
 def angle_of(turn: Floats) -> float:
-    """The angle of a rotation."""
+    """Return the angle of a rotation."""
     sines = (turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1])
     return float(np.arctan2(0.5 * np.linalg.norm(sines), 0.5 * (np.trace(turn) - 1.0)))
 
 
 @dataclass(eq=False)
 class Link:
-    """A rigid piece: where it stands, its mass, centre and inertia about that, in its own frame."""
+    """A rigid piece: its pose, mass, centre of mass and inertia about it, in its own frame."""
 
     name: str
     pose: Placement
     mass: float = 0.0
     center: Floats = field(default_factory=lambda: np.zeros(3))
     inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
-    # force on its centre in world directions that stays: compensated gravity
+    # Constant force on its centre of mass in world axes: compensated gravity.
     lift: Floats = field(default_factory=lambda: np.zeros(3))
 
 
@@ -121,10 +121,11 @@ class Link:
 class Connection:
     """A joint or a closure between two links.
 
-    frames: in the first and in the second link; rest: angle or travel where its spring is free, from the
-    authored position; armature: rotor inertia on its coordinate (of a ball: on its relative spin); motion: what
-    drives it, as the file counts its coordinate from frame to frame, and start: that coordinate at t = 0; stood:
-    what it was in the authored position; length: of a distance [m], or the angle between a cross's axes [rad].
+    frames: in the first and in the second link; rest: angle or travel where its spring is free, relative to the
+    authored configuration; armature: rotor inertia on its coordinate (of a ball: on its relative angular
+    velocity); motion: its prescribed motion, in the file's coordinate from frame to frame; start: that coordinate
+    at t = 0; stood: that coordinate in the authored configuration; length: of a distance [m], or the angle between
+    the axes of a universal joint [rad].
     """
 
     name: str
@@ -141,15 +142,15 @@ class Connection:
     start: float | None = None
     stood: float = 0.0
     length: float = 0.0
-    # whether first and second were exchanged, so that its coordinate runs backwards
+    # Whether first and second were swapped, so that the coordinate has the opposite sign.
     backwards: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class JointRelation:
-    """A joint whose coordinate is a polynomial of another's, both counted from frame to frame.
+    """A joint whose coordinate is a polynomial of another's, both measured from frame to frame.
 
-    authored: the first coefficient does not count, it is what the authored position says.
+    authored: ignore the first coefficient and compute it from the authored configuration.
     """
 
     name: str
@@ -161,7 +162,7 @@ class JointRelation:
 
 @dataclass(eq=False)
 class SpringPart:
-    """A spring and damper between places of two links; length: where it is free."""
+    """A spring-damper between points of two links; length: its free length."""
 
     name: str
     first: str
@@ -175,7 +176,7 @@ class SpringPart:
 
 @dataclass(eq=False)
 class Parts:
-    """A file as read: everything above, gravity [m/s^2], and start velocities of links."""
+    """The content of a file: everything above, gravity [m/s^2], and initial velocities of links."""
 
     name: str
     gravity: Floats
@@ -184,19 +185,19 @@ class Parts:
     connections: list[Connection] = field(default_factory=list)
     springs: list[SpringPart] = field(default_factory=list)
     couplings: list[JointRelation] = field(default_factory=list)
-    # name, link, place in it
+    # name, link, position in it
     points: list[tuple[str, str, Floats]] = field(default_factory=list)
-    # link, velocity of its frame's place, angular velocity; in world directions
+    # link, velocity of its frame's origin, angular velocity; in world axes
     velocities: list[tuple[str, Floats, Floats]] = field(default_factory=list)
-    # freedoms the file believes in
+    # Number of degrees of freedom by the file's own count.
     believed: int | None = None
-    # what `sarrus simulate` does unless told otherwise: a second, where the file does not say
+    # Default settings of `sarrus simulate`: one second if the file gives no duration.
     defaults: dict[str, float | str] = field(default_factory=lambda: {"duration": 1.0})
 
     def refuse(self, why: str) -> FormatError:
-        """The error of this file."""
+        """Return a FormatError for this file."""
         return FormatError(f"{self.report.source}: {why}")
 
     def pose(self, name: str) -> Placement:
-        """Where a link stands; the ground is the world."""
+        """Return the pose of a link; that of the ground is the world frame."""
         return Placement() if name == GROUND else self.links[name].pose

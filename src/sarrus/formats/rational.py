@@ -1,7 +1,7 @@
-"""Linkages of the package rational-linkages: closed chains of hinges from factorised motion polynomials.
+"""Read linkages of the package rational-linkages: closed chains of hinges from factorised motion polynomials.
 
-Its objects are read by what they have (factorizations, each with its axes and joint points in the home position),
-so the package itself is not needed here.
+Its objects are read through their attributes (factorizations, each with its axes and joint points in the home
+configuration), so the package itself is not needed here.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def from_rational(
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     name: str = "rational linkage",
 ) -> Mechanism:
-    """The mechanism of a RationalMechanism with two factorizations (Bennett, 5R, 6R): a real hinge at every joint.
+    """Return the mechanism of a RationalMechanism with two factorizations (Bennett, 5R, 6R), with real hinges.
 
-    The links are straight bars of square section [m] (a twentieth of the largest link if left out) between the
-    points where they meet their joints, and weigh mass_per_length [kg/m]; the base is the ground.
+    The links are straight bars of square section [m] (default: a twentieth of the largest link) between their
+    joint points, with mass_per_length [kg/m]; the base is the ground.
     """
     chains = [_chain(f) for f in getattr(linkage, "factorizations", ())]
     if len(chains) != 2:
         raise MechanismError(
             f"{linkage!r} has {len(chains)} factorizations; a closed linkage has two"
         )
-    # once around: out along the first, home along the second
+    # Once around the loop: out along the first chain, back along the second.
     joints = [*chains[0], *((far, near, axis) for near, far, axis in reversed(chains[1]))]
     ends = [(a[1], b[0]) for a, b in itertools.pairwise(joints)]
     longest = max(float(np.linalg.norm(b - a)) for a, b in ends)
@@ -43,7 +43,7 @@ def from_rational(
     names = [m.GROUND]
     for k, (a, b) in enumerate(ends, 1):
         d = b - a
-        # a link that only turns a corner is as long as it is thick
+        # A link of zero length is as long as it is thick.
         length = max(float(np.linalg.norm(d)), side)
         along = np.outer(d, d) / max(float(d @ d), 1e-300)
         inertia = (length**2 + side**2) / 12.0 * (np.eye(3) - along) + side**2 / 6.0 * along
@@ -56,7 +56,7 @@ def from_rational(
 
 
 def _chain(factorization: Any) -> list[tuple[Floats, Floats, Floats]]:
-    """Near point, far point and axis of each joint of a factorization, from the base on."""
+    """Return near point, far point and axis of each joint of a factorization, starting at the base."""
     out = []
     for dual, joint in zip(factorization.dq_axes, factorization.linkage, strict=True):
         numbers = np.asarray(dual.array(), dtype=float)
@@ -70,6 +70,6 @@ def _chain(factorization: Any) -> list[tuple[Floats, Floats, Floats]]:
 
 
 def _place(point: Any) -> Floats:
-    """A point with homogeneous coordinates (w, x, y, z)."""
+    """Return a point from homogeneous coordinates (w, x, y, z)."""
     w, *xyz = np.asarray(point.array(), dtype=float)
     return np.array(xyz) / w

@@ -1,4 +1,4 @@
-"""What became of a file: what was taken, changed and dropped, each by name."""
+"""The report of an import or export: what was read, changed and dropped, by name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 class Report:
     """What was read from a file, in sentences.
 
-    taken: how much of each thing; changed: what is now told differently, with the number; dropped: what has no
-    equal here, every thing by name, under its kind; closing: how open the authored pose was and what
-    closed it; believed: freedoms less closing equations, as the file's author would count them.
+    taken: number of each kind of element; changed: what is represented differently, with values; dropped: names of
+    elements without an equivalent, by kind; closing: how open the authored configuration was and what closed it;
+    believed: degrees of freedom of the joints minus closing equations, as the file's author would count them.
     """
 
     source: str
@@ -22,11 +22,11 @@ class Report:
     dropped: dict[str, list[str]] = field(default_factory=dict)
     closing: list[str] = field(default_factory=list)
     believed: int | None = None
-    # bodies and joints by their paths in the file, where it has paths
+    # Bodies and joints by their paths in the file, if it has paths.
     paths: dict[str, str] = field(default_factory=dict)
 
     def drop(self, kind: str, *names: str) -> None:
-        """Remember things that have no equal here."""
+        """Record elements that have no equivalent."""
         for name in names:
             known = self.dropped.setdefault(kind, [])
             if name not in known:
@@ -34,7 +34,7 @@ class Report:
 
     @property
     def sentences(self) -> list[str]:
-        """All of it, a line each."""
+        """The whole report, one line per entry."""
         lines = [f"taken from {self.source} ({self.format}): {', '.join(self.taken) or 'nothing'}"]
         lines += [f"changed: {line}" for line in self.changed]
         lines += [f"dropped: {kind}: {', '.join(names)}" for kind, names in self.dropped.items()]
@@ -44,14 +44,14 @@ class Report:
         return "\n".join(self.sentences)
 
     def believes(self, mobility: int) -> str:
-        """The file's own count beside the mobility that was found."""
+        """Compare the file's own count of degrees of freedom with the computed mobility."""
         if self.believed is None:
             return ""
         same = "as found" if self.believed == mobility else f"found are {mobility}"
         return f"The file counts {self.believed} freedoms (of its joints, less its closing equations): {same}."
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain words and lists, for JSON."""
+        """Return the report as strings and lists, for JSON."""
         return {
             "source": self.source,
             "format": self.format,

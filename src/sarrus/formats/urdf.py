@@ -1,6 +1,6 @@
-"""URDF with closures: robot.yaml (closed_loop), <loop_joint>, <loop> or <constraint>, mimic joints.
+"""Read URDF with loop closures: robot.yaml (closed_loop), <loop_joint>, <loop> or <constraint>, mimic joints.
 
-The file is small and plain, so it is read here with the safe XML reader; no package is needed.
+URDF is simple enough for the safe XML reader used here, so no other package is needed.
 """
 
 from __future__ import annotations
@@ -58,14 +58,18 @@ CLOSURES = {
     "prismatic": PRISMATIC,
 }
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
-# elements of a joint that are read, or hold bounds, which are told
+# Joint elements that are read, or that contain limits, which are reported.
 KNOWN = ("parent", "child", "origin", "axis", "limit", "dynamics", "joint_properties", "mimic")
-# elements of a robot that no motion depends on
+# Robot elements that do not affect the motion.
 ASIDE = ("material", "visual", "collision", "sensor", "fixed_frame")
 
 
 def read_urdf(path: Path, *, closures: str | Path | None = None, floating: bool = False) -> Parts:
-    """The parts of a URDF; closures: its YAML file, found beside it if left out; floating: the root is free."""
+    """Read the parts of a URDF file.
+
+    `closures` is its YAML file; by default the one next to the URDF is used. With `floating`, the root link is
+    free.
+    """
     document = load(path)
     parts = Parts(path.stem, np.array([0.0, 0.0, -9.81]), Report(document.name, "URDF"))
     if b"<xacro:" in path.read_bytes():
@@ -75,7 +79,7 @@ def read_urdf(path: Path, *, closures: str | Path | None = None, floating: bool 
 
 
 def _closure_data(path: Path, given: str | Path | None) -> dict[str, Any]:
-    """The plain data of the closure file; empty if there is none."""
+    """Return the content of the closure file; empty if there is no such file."""
     names = [Path(given)] if given else [path.with_suffix(".yaml"), path.parent / "robot.yaml"]
     for name in names:
         if not given and not name.is_file():
@@ -197,7 +201,7 @@ class _Reader:
         return self.text(first, "link"), self.text(second, "link")
 
     def place_links(self, floating: bool) -> str:
-        """Put every link where the joints at zero have it; the root link."""
+        """Compute the pose of every link with all joints at zero; return the name of the root link."""
         if not self.parts.links:
             raise self.parts.refuse("there is no <link> in it")
         roots = [name for name in self.parts.links if name not in self.parent]
@@ -229,7 +233,7 @@ class _Reader:
         return roots[0]
 
     def overrides(self, data: dict[str, Any]) -> dict[str, str]:
-        """Joints that the closure file calls something else: SPHERICAL, UJOINT_XY, FIXED."""
+        """Return the joints whose type the closure file overrides: SPHERICAL, UJOINT_XY, FIXED."""
         names, kinds = self.words(data, "joint_name"), self.words(data, "joint_type")
         if len(names) != len(kinds):
             raise self.parts.refuse(
@@ -254,7 +258,7 @@ class _Reader:
         return out
 
     def words(self, data: dict[str, Any], key: str) -> list[str]:
-        """The list of words under a key of the closure file."""
+        """Return the list of words under a key of the closure file."""
         found = data.get(key) or []
         if not isinstance(found, list):
             raise self.parts.refuse(f"{data['file']}: {key} is no list")
@@ -295,7 +299,7 @@ class _Reader:
         self.mimic(joint, node)
 
     def tell_rest(self, name: str, node: Node, kind: str) -> None:
-        """What is said of a joint and not taken."""
+        """Report the properties of a joint that are ignored."""
         for child in node.children:
             if child.name not in KNOWN or (child.name == "mimic" and kind in (WELD, SPHERICAL)):
                 self.report.drop(f"<{child.name}> of joints of this kind", name)
@@ -349,7 +353,7 @@ class _Reader:
     # closures
 
     def frame(self, name: str, what: str) -> tuple[str, Placement]:
-        """The link and place of a frame: that of a joint is on its child."""
+        """Return the link and placement of a frame; the frame of a joint lies on its child link."""
         if name in self.joints:
             return self.ends(self.joints[name])[1], Placement()
         if name in self.parts.links:
@@ -391,7 +395,7 @@ class _Reader:
             self.report.drop("motors (no torque is known)", *self.words(data, "name_mot"))
 
     def other(self, node: Node) -> None:
-        """Dialects of closures; what else stands in the file is told."""
+        """Read closures in the supported dialects; report all other elements of the file."""
         name = node.attributes.get("name", f"line {node.line}")
         if node.name == "loop_joint":
             ends = [c for c in node.children if c.name in ("link1", "link2")]

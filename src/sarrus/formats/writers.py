@@ -1,7 +1,7 @@
-"""A mechanism out again: MJCF with equalities, URDF with closures. What a format cannot hold is told by name.
+"""Write a mechanism as MJCF with equalities or URDF with closures; report what a format cannot represent.
 
-Both want a tree of bodies; joints that close a loop are told apart. In MJCF all frames stand as the world's at the
-start, in URDF in the place of their joint: so numbers stay what they are.
+Both formats need a tree of bodies; joints that close loops are written separately. At the start, all MJCF frames
+are aligned with the world; URDF frames lie at their joints. Coordinates and axes thus keep their values.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from .parts import (
 )
 from .report import Report
 
-# these close a loop in MJCF; all others must hang a body in the tree
+# These joints can close a loop in MJCF; all others must connect a body to its parent in the tree.
 EASY = (REVOLUTE, SPHERICAL, WELD)
-# names of the steps of a joint that has several, after its own: of one or two sliders, of one or two hinges
+# Suffixes for the names of the steps of a joint with several: one or two sliders, one or two hinges.
 STEPS = {"slide": (("travel",), ("x", "y")), "hinge": (("turn",), ("first", "second"))}
-# the keyframe of MJCF that holds initial velocities
+# The MJCF keyframe that contains the initial velocities.
 START = "start"
-# all that stands in a file of closures; more than any holds [bytes]
+# The complete content of a closure file, and a size larger than any of them [bytes].
 _CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
 MOST_BYTES = 10_000_000
-# a slider of URDF must tell limits
+# URDF requires limits on every slider.
 WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
 
 
 @dataclass(eq=False)
 class WrittenJoint:
-    """A joint of two bodies; row: the hinges, sliders and balls that it leaves from the first to the second.
+    """A joint of two bodies; `row` lists its hinges, sliders and balls from the first body to the second.
 
-    words: what stands after the joint's name in the name of each.
+    `words` are the suffixes that follow the joint's name in the names of these steps.
     """
 
     name: str
@@ -72,26 +72,26 @@ class WrittenJoint:
     words: tuple[str, ...]
 
     def turned(self) -> WrittenJoint:
-        """Seen from its other body."""
+        """Return the joint seen from its other body."""
         row, words = turn_row(self.row), self.words[::-1]
         return replace(self, first=self.second, second=self.first, row=row, words=words)
 
     def steps(self) -> list[tuple[str, str, Floats]]:
-        """Its hinges, sliders and balls with a name each: name, kind, axis."""
+        """Return the name, kind and axis of each hinge, slider and ball of the joint."""
         names = (f"{self.name} {word}".rstrip() for word in self.words)
         return [(name, *step) for name, step in zip(names, self.row, strict=True)]
 
 
 @dataclass(eq=False)
 class BodyTree:
-    """Bodies below each body, with the joint that hangs them there (none: free); joints that close loops."""
+    """The children of each body with their joints (None: free), and the joints that close loops."""
 
     children: dict[str, list[tuple[str, WrittenJoint | None]]] = field(default_factory=dict)
     closures: list[WrittenJoint] = field(default_factory=list)
 
 
 def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
-    """Joints between two bodies; one of three bodies is two."""
+    """Return the joints between two bodies; a joint of three bodies becomes two."""
     out = []
     for joint in mechanism.joints:
         name, kind = joint.name, joint.kind.value.replace("_", "-")
@@ -113,7 +113,7 @@ def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
 
 
 def _step_names(row: Row) -> tuple[str, ...]:
-    """What stands after the joint's name in the name of each of its steps; nothing if it has one step."""
+    """Return the name suffix of each step of a joint; empty if the joint has one step."""
     if len(row) == 1:
         return ("",)
     kinds = [kind for kind, _ in row]
@@ -122,9 +122,9 @@ def _step_names(row: Row) -> tuple[str, ...]:
 
 
 def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> BodyTree:
-    """A tree from the ground, of joints that could not close a loop first; free bodies hang there freely.
+    """Build a tree from the ground, starting with joints that cannot close a loop; free bodies attach directly.
 
-    Loops are closed by joints in which nothing acts, where that can be.
+    If possible, loops are closed by joints on which no force acts.
     """
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
     acted = {*ties, *(t.joint for t in mechanism.torsions), *(r.joint for r in mechanism.rotors)}
@@ -155,10 +155,10 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> BodyTree:
 
 
 def _lifted(mechanism: Mechanism) -> Mechanism:
-    """A planar mechanism in space, at z = 0: pins are hinges about z, bodies plates; what it keeps is the same."""
+    """Embed a planar mechanism in space at z = 0: pins become hinges about z, bodies plates; same motion."""
     new = Mechanism(mechanism.name, gravity=in_space(mechanism.gravity))
     for body in mechanism.bodies:
-        # a thin rod would have no inertia about its axis, which other programs refuse
+        # A thin rod would have no inertia about its axis, which other programs reject.
         plate = float(body.inertia) * np.array([0.5, 0.5, 1.0])
         new.body(body.name, body.mass, in_space(body.center), plate)
     z = np.array([0.0, 0.0, 1.0])
@@ -182,7 +182,7 @@ def _lifted(mechanism: Mechanism) -> Mechanism:
 
 
 def _with_inertias(mechanism: Mechanism, report: Report) -> Mechanism:
-    """The same with inertias that other programs take; those of thin rods and point masses are told."""
+    """Return the mechanism with inertias that other programs accept; changed inertias are reported."""
     new = mechanism.copy()
     new.bodies = [
         replace(b, inertia=raise_inertia(b.inertia, b.mass, mechanism.size, LEAST_INERTIA))
@@ -200,7 +200,7 @@ def _with_inertias(mechanism: Mechanism, report: Report) -> Mechanism:
 
 
 def _check_loading(text: str, path: Path) -> None:
-    """Have MuJoCo compile what is about to be written, where it is installed."""
+    """Compile the text with MuJoCo before it is written, if MuJoCo is installed."""
     if importlib.util.find_spec("mujoco") is None:
         return
     with tempfile.TemporaryDirectory(prefix="sarrus-mjcf-") as folder:
@@ -215,7 +215,7 @@ def _check_loading(text: str, path: Path) -> None:
 
 
 def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, BodyTree, Report]:
-    """A mechanism in space that can be written, its tree, and the report with what a file cannot hold."""
+    """Return a spatial mechanism ready to be written, its tree, and a report of what cannot be represented."""
     mechanism.check()
     report = Report(path.name, f"written as {what}")
     m, mechanism = mechanism, mechanism if mechanism.dimension == 3 else _lifted(mechanism)
@@ -246,7 +246,7 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Body
 
 
 def save_mjcf(mechanism: Mechanism, path: Path) -> Report:
-    """Write MJCF: hinges, sliders and balls as joints, loops as connects and welds."""
+    """Write MJCF: hinges, sliders and balls as joints, loops as connect and weld equalities."""
     start = mechanism
     mechanism, tree, report = _begin(mechanism, path, "MJCF")
     keyframe = list(_keyframe(start, mechanism, tree))
@@ -293,13 +293,13 @@ def _mjcf_bodies(
 
 
 def _keyframe(start: Mechanism, m: Mechanism, tree: BodyTree) -> Iterator[str]:
-    """Initial velocities, where something moves at the start; start: the mechanism as its user made it."""
+    """Write the initial velocities, if any are nonzero; `start` is the mechanism as the user defined it."""
     if not (start.velocities or start.angular_velocities or start.drives):
         return
     velocities, spins = find_start_motion(start)
     names = [b.name for b in start.bodies]
     bodies = {b.name: b for b in m.bodies}
-    # twists of the bodies, as velocity of the point in the world's origin, and spin
+    # Twists of the bodies: velocity of the point at the world origin, and angular velocity.
     moving = {GROUND: (np.zeros(3), np.zeros(3))}
     for name, velocity, spin in zip(names, velocities, spins, strict=True):
         moving[name] = (velocity - np.cross(spin, bodies[name].center), spin)
@@ -313,7 +313,7 @@ def _keyframe(start: Mechanism, m: Mechanism, tree: BodyTree) -> Iterator[str]:
 def _start_numbers(
     tree: BodyTree, above: str, moving: dict[str, tuple[Floats, Floats]]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Coordinates and rates of joints, in the order in which bodies are written."""
+    """Yield coordinates and rates of the joints, in the order in which bodies are written."""
     for child, joint in tree.children.get(above, ()):
         velocity, spin = moving[child]
         if joint is None:
@@ -341,7 +341,7 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
 
 
 def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
-    """Stiffness, damping and rest of the torsional springs in a hinge."""
+    """Return the stiffness, damping and rest angle of the torsional springs in a hinge."""
     found = [t for t in m.torsions if t.joint == name]
     k, c = plain_sum(t.stiffness for t in found), plain_sum(t.damping for t in found)
     pull = plain_sum(t.stiffness * t.free_angle + t.torque for t in found)
@@ -352,7 +352,7 @@ def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
 
 
 def _mjcf_closure(m: Mechanism, joint: WrittenJoint) -> Iterator[str]:
-    """A joint that closes a loop, as points that stay together; every frame is the world's at the start."""
+    """Write a loop-closing joint as coincident points; every frame is aligned with the world at the start."""
     seen = joint if joint.first != GROUND else joint.turned()
     first, other = seen.first, seen.second
     ends = {"body1": first, "body2": None if other == GROUND else other}
@@ -361,7 +361,7 @@ def _mjcf_closure(m: Mechanism, joint: WrittenJoint) -> Iterator[str]:
     elif joint.kind in (SPHERICAL, REVOLUTE):
         yield write_tag("connect", name=joint.name, **ends, anchor=joint.at)
         if joint.kind == REVOLUTE:
-            # a second point on its axis: one equation more than a hinge has, never one less
+            # A second point on the hinge axis: this gives one equation more than a hinge has, never one less.
             there = joint.at + _arm(m) * joint.row[0][1]
             yield write_tag("connect", name=f"{joint.name}_axis", **ends, anchor=there)
     else:
@@ -377,7 +377,7 @@ def _mjcf_couplings(m: Mechanism, tree: BodyTree, report: Report) -> Iterator[st
 
 
 def _couplings(m: Mechanism, tree: BodyTree, report: Report) -> Iterator[tuple[Coupling, str, str]]:
-    """Couplings, with the names that their joints have in the file."""
+    """Yield the couplings, with the names of their joints in the file."""
     closing = {joint.name for joint in tree.closures}
     kinds = {joint.name: joint.kind for joint in m.joints}
     for coupling in m.couplings:
@@ -390,7 +390,7 @@ def _couplings(m: Mechanism, tree: BodyTree, report: Report) -> Iterator[tuple[C
 
 
 def _arm(m: Mechanism) -> float:
-    """A length of the mechanism."""
+    """Return a characteristic length of the mechanism."""
     places = np.array([b.center for b in m.bodies])
     return max(float(np.ptp(places, axis=0).max()), 1e-3)
 
@@ -399,7 +399,7 @@ def _arm(m: Mechanism) -> float:
 
 
 def save_osim(mechanism: Mechanism, path: Path) -> Report:
-    """Write an .osim file through OpenSim itself: pins, sliders and balls, loops as point constraints, loads."""
+    """Write an .osim file with OpenSim itself: pins, sliders and balls, loops as point constraints, loads."""
     engine = ENGINES["opensim"]
     if not engine.installed:
         raise MechanismError(f"{path.name}: writing .osim needs OpenSim; {engine.install}")
@@ -422,7 +422,7 @@ def save_osim(mechanism: Mechanism, path: Path) -> Report:
 
 
 def save_urdf(mechanism: Mechanism, path: Path) -> Report:
-    """Write URDF, and next to it, with the ending .yaml, its closures, which replace only closures of a URDF."""
+    """Write a URDF file and its closures (.yaml); an existing .yaml is replaced only if it contains closures."""
     _check_closures(path.with_suffix(".yaml"))
     start = mechanism
     mechanism, tree, report = _begin(mechanism, path, "URDF")
@@ -452,7 +452,7 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
 
 
 def _check_closures(path: Path) -> None:
-    """Refuse to replace a file that is not what `save_urdf` writes."""
+    """Raise an error if the file exists and is not a closure file as `save_urdf` writes it."""
     if path.is_symlink() or (
         path.exists() and not _CLOSURES.fullmatch(read_file(path, MOST_BYTES))
     ):
@@ -488,7 +488,7 @@ class _Urdf:
     def joint(
         self, name: str, kind: str, parent: str, child: str, at: Floats, axis: Floats
     ) -> None:
-        """A joint, its child's frame standing at its place."""
+        """Write a joint, with its child's frame at the joint."""
         words = {"hinge": "continuous", WELD: "fixed", "slide": "prismatic"}
         above = "world" if parent == GROUND else parent
         damping = plain_sum(t.damping for t in self.m.torsions if t.joint == name)
@@ -512,10 +512,10 @@ class _Urdf:
         ]
 
     def row(self, joint: WrittenJoint, parent: str, child: str) -> None:
-        """A joint as joints of URDF in a row, through links without mass."""
+        """Write a joint as a chain of URDF joints through massless links."""
         steps = joint.steps()
         if joint.kind == PLANAR:
-            # its axis is that of its hinge, wherever that stands in the row
+            # The joint axis is that of its hinge, wherever the hinge is in the chain.
             (axis,) = (axis for kind, axis in joint.row if kind == "hinge")
             steps = [(joint.name, PLANAR, axis)]
         elif joint.kind == SPHERICAL:
@@ -544,16 +544,16 @@ class _Urdf:
             self.hang(tree, child)
 
     def frame(self, name: str, body: str, at: Floats) -> None:
-        """A link without mass that marks a place of a body."""
+        """Write a massless link that marks a point of a body."""
         self.origin[name] = at
         self.link(name)
         self.joint(f"{name} frame", WELD, body, name, at, np.zeros(3))
 
     def close(self, joint: WrittenJoint) -> Iterator[tuple[str, str, str]]:
-        """Frames of a joint that closes a loop, and how they are held together.
+        """Yield the frames of a loop-closing joint and how they are connected.
 
-        A ball is a point (3d), a hinge two points on its axis: one equation more than it has, never one less. Any
-        other joint leads to a link without mass, which is fixed in the other body (6d).
+        A ball closes at one point (3d), a hinge at two points on its axis: one equation more than it has, never
+        one less. Any other joint leads to a massless link that is fixed to the other body (6d).
         """
         first, other = joint.first, joint.second
         places = {joint.name: joint.at}

@@ -1,4 +1,4 @@
-"""XML of strangers, and numbers in its attributes."""
+"""Read untrusted XML, and numbers in its attributes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Floats
 
-# the one place that knows where the safe reader lives
+# The only place that imports the safe reader.
 from ..specification import SpecificationError
 from ..specification.safe_xml import Node, XmlDocument, load_xml
 from .parts import LARGEST, FormatError, Placement
@@ -17,7 +17,7 @@ __all__ = ["Node", "load", "numbers", "origin", "place", "rotation"]
 
 
 def load(path: str | Path) -> XmlDocument:
-    """The tree of a file without namespaces; whatever is wrong with it is one FormatError."""
+    """Load the tree of a file, ignoring namespaces; raises FormatError if the file is invalid."""
     try:
         return load_xml(path, {"": ""})
     except SpecificationError as error:
@@ -25,7 +25,7 @@ def load(path: str | Path) -> XmlDocument:
 
 
 def numbers(node: Node, name: str, default: str | None, count: int, source: str) -> Floats:
-    """The numbers of an attribute; refused with its line if they are none, or too many or too large."""
+    """Return the numbers of an attribute; raise FormatError if they are invalid, too many or too large."""
     text = node.attributes.get(name, default)
     where = f"{source}, line {node.line}: <{node.name}> {name}"
     if text is None:
@@ -42,7 +42,7 @@ def numbers(node: Node, name: str, default: str | None, count: int, source: str)
 
 
 def rotation(rpy: Floats) -> Floats:
-    """Roll, pitch and yaw about fixed axes."""
+    """Return the rotation of roll, pitch and yaw about fixed axes."""
     (a, b, c), (s, t, u) = np.cos(rpy), np.sin(rpy)
     return np.array(
         [
@@ -54,7 +54,7 @@ def rotation(rpy: Floats) -> Floats:
 
 
 def place(node: Node, source: str) -> Placement:
-    """The frame that an element with xyz and rpy tells."""
+    """Return the frame of an element with xyz and rpy."""
     rpy = numbers(node, "rpy", "0 0 0", 3, source)
     return Placement(
         rotation(rpy) if rpy.any() else np.eye(3), numbers(node, "xyz", "0 0 0", 3, source)
@@ -62,6 +62,6 @@ def place(node: Node, source: str) -> Placement:
 
 
 def origin(node: Node, source: str, name: str = "origin") -> Placement:
-    """The frame of an element's <origin>."""
+    """Return the frame of an element's <origin>."""
     child = next((c for c in node.children if c.name == name), None)
     return Placement() if child is None else place(child, source)

@@ -1,4 +1,4 @@
-"""Rigid bodies, and points named on them."""
+"""Rigid bodies, and named points on them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .elements import Element, MechanismError, Moves, NameRegistry, plain, same_
 
 @dataclass(frozen=True, eq=False)
 class Body(Element):
-    """A rigid body at the start position.
+    """A rigid body at the initial configuration.
 
     mass [kg]; center: centre of mass [m]; inertia about it [kg m^2]: a number in the plane, a 3 x 3
-    matrix in world directions in space; ends and section [m]: only if the body is a rod.
+    matrix in world axes in space; ends and section [m]: only if the body is a rod.
     """
 
     mass: float
@@ -30,16 +30,16 @@ class Body(Element):
 
     @property
     def length(self) -> float:
-        """Length of a rod [m]; 0 of other bodies."""
+        """Length of a rod [m]; 0 for other bodies."""
         return 0.0 if self.ends is None else length_of(*(end.tolist() for end in self.ends))
 
     @property
     def what(self) -> str:
-        """Its name in a sentence."""
+        """Its name for messages."""
         return f"rod '{self.name}'" if self.ends else f"body '{self.name}'"
 
     def moved(self, moves: Moves, closed: bool) -> Body:
-        """At its new place; a rod is made anew from its ends."""
+        """At its new position; a rod is rebuilt from its ends."""
         if self.name not in moves:
             return self
         move = moves[self.name]
@@ -54,7 +54,7 @@ class Body(Element):
         return replace(self, center=move.place(self.center), inertia=inertia)
 
     def scaled(self, size: float) -> Body:
-        """Larger with the same mass: inertias grow with the square of the size."""
+        """Scaled at constant mass: inertias grow with the square of the size."""
         return replace(
             self,
             center=size * self.center,
@@ -64,11 +64,11 @@ class Body(Element):
         )
 
     def loosened(self) -> Body:
-        """A plain body of the same mass, centre and inertia."""
+        """A general body of the same mass, centre and inertia."""
         return replace(self, ends=None, section=0.0)
 
     def measure_off_rod(self, place: Floats) -> tuple[float, Floats]:
-        """How far a place is beside a rod [m], 0 for rounding, and the nearest point of the rod."""
+        """Distance of a point from a rod [m], 0 within rounding, and the nearest point of the rod."""
         if self.ends is None or any(e.shape != place.shape for e in self.ends):
             return 0.0, place
         p, a, b = (x.tolist() for x in (place, *self.ends))
@@ -82,12 +82,12 @@ class Body(Element):
         along = larger(0.0, -larger(-1.0, -along))
         nearest = [x + along * y for x, y in zip(a, d, strict=True)]
         gap = length_of(p, nearest)
-        # places far from the origin carry the rounding of their own size
+        # points far from the origin carry rounding errors of their magnitude
         rounding = ON_ROD * sqrt(square) + 8e-16 * largest(abs(x) for x in p)
         return (gap, np.array(nearest)) if gap > rounding else (0.0, place)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its mass, its ends or its centre and inertia."""
+        """Problems of its mass, and of its ends or its centre and inertia."""
         what = self.what
         if not is_usable(self.mass):
             yield f"{what}: mass {self.mass} {UNUSABLE}; give a positive number of kilograms"
@@ -151,7 +151,7 @@ class Body(Element):
         return eigen(moments)[0][0]
 
     def data(self) -> dict[str, Any]:
-        """A rod by its ends, another body by its centre; what has no inertia leaves it out."""
+        """A rod by its ends, another body by its centre; zero inertia is omitted."""
         if self.ends is None:
             inertia = self.inertia
             entry = {"mass": float(self.mass), "center": plain(self.center)}
@@ -177,15 +177,15 @@ class Marker(Element):
     at: Floats
 
     def moved(self, moves: Moves, closed: bool) -> Marker:
-        """With its body."""
+        """Moved with its body."""
         return replace(self, at=moves[self.body].place(self.at)) if self.body in moves else self
 
     def scaled(self, size: float) -> Marker:
-        """Farther out."""
+        """With its position scaled."""
         return replace(self, at=size * self.at)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its place and its body."""
+        """Problems of its position and body."""
         what = f"point '{self.name}'"
         bad = list(known.vector(self.at, what))
         yield from bad
@@ -194,12 +194,12 @@ class Marker(Element):
             yield from known.on_body(self.body, self.at, what)
 
     def data(self) -> dict[str, Any]:
-        """Its body and place."""
+        """Its body and position."""
         return {"body": self.body, "at": plain(self.at)}
 
 
 def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float) -> Body:
-    """A uniform rod; what has no inertia yet is kept for the check, which says why."""
+    """A uniform rod; one with invalid data has no inertia yet, and the check reports why."""
     ends = (start, end)
     whole = start.shape == end.shape and start.shape in ((2,), (3,))
     if not (whole and all(map(is_usable, (*start.tolist(), *end.tolist(), section)))):

@@ -1,7 +1,6 @@
-"""Whether a mechanism can be simulated at all; every reason why not, in words.
+"""Whether a mechanism can be simulated; every reason why not, as sentences.
 
-Each message names the body or joint, gives the number and says what to do. What is wrong with a part of
-it, that part says itself.
+Each message names the body or joint, gives the number and says what to do. Each part reports its own problems.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from .motion import Table, make_pieces
 from .part_arrays import PartArrays, known_parts, read_parts
 from .quick_checks import parts_to_check
 
-# joints up to which the axes of bodies are compared
+# most joints for which the axes of bodies are compared
 MOST_COMPARED = 2000
 
-# times of a run at which a driven length is looked at
+# number of times at which a driven length is checked
 SAMPLES = 4097
-# a spline that leaves the range of its table by more than this share of it is told
+# a spline that overshoots the range of its table by more than this fraction is reported
 OVERSHOOT = 0.5
 
 
 def check_mechanism(mechanism: Mechanism, *, closed: bool = True) -> None:
-    """Raise MechanismError with every problem found; closed: joints that are apart are one."""
+    """Raise MechanismError with every problem found; closed: joints that are apart count as a problem."""
     problems = find_problems(mechanism)
     if closed and not problems:
         problems = find_gaps(mechanism)
@@ -57,7 +56,7 @@ def _raise(mechanism: Mechanism, problems: list[str]) -> NoReturn:
 
 
 def find_problems(mechanism: Mechanism) -> list[str]:
-    """All reasons why this mechanism cannot be simulated, in the order it was written."""
+    """All reasons why this mechanism cannot be simulated, in the order of its definition."""
     m = mechanism
     if wrong := list(gravity_problems(m.name, m.gravity)):
         return wrong
@@ -75,7 +74,7 @@ def find_problems(mechanism: Mechanism) -> list[str]:
 
 
 def check_velocities(mechanism: Mechanism) -> None:
-    """Raise MechanismError for start velocities that nothing can have; all else was checked before."""
+    """Raise MechanismError for impossible initial velocities; everything else was checked before."""
     if problems := list(_of_velocities(mechanism, NameRegistry(mechanism))):
         _raise(mechanism, problems)
 
@@ -88,7 +87,7 @@ def _of_velocities(m: Mechanism, known: NameRegistry) -> Iterator[str]:
 
 
 def find_gaps(mechanism: Mechanism) -> list[str]:
-    """The joints of an otherwise sound mechanism that are apart, in words."""
+    """The joints of an otherwise valid mechanism that are apart, as sentences."""
     arrays = known_parts(mechanism)
     apart = [arrays.joints[i] for i in np.flatnonzero(~arrays.is_one).tolist()]
     if not apart:
@@ -117,14 +116,14 @@ def _where(m: Mechanism, block: str, part: Element) -> str:
 
 
 def check_drive_times(mechanism: Mechanism, duration: float) -> None:
-    """Raise MechanismError if a drive's table ends before the run does, or a length is driven to zero in it."""
+    """Raise MechanismError if a drive's table ends before the run, or a length is driven to zero during it."""
     if not mechanism.drives:
         return
     lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
     for drive in mechanism.drives:
         pieces = make_pieces(drive.motion)
         end = pieces.end
-        # the last time of a table may be the duration but for rounding
+        # the last time of a table may equal the duration up to rounding
         if duration > end * (1.0 + 1e-12):
             raise MechanismError(
                 f"drive '{drive.name}': its table ends at {end:g} s, but the run lasts {duration:g} s; "
@@ -142,7 +141,7 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
-    """What its origin told, and what may be a slip: bodies that no joint ties to the ground."""
+    """Notes from its origin, and possible mistakes: bodies that no joint connects to the ground."""
     free: dict[int, list[str]] = {}
     joined = _first_joined(mechanism)
     for n in np.flatnonzero(joined).tolist():
@@ -160,15 +159,15 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
 
 
 def _first_joined(m: Mechanism) -> Ints:
-    """Of the ground, 0, and all bodies, the number of the first that joints tie it to, or its own."""
+    """For the ground (0) and every body, the smallest number in its connected component."""
     arrays = known_parts(m)
     count = 1 + len(arrays.bodies)
-    # the ground is after all bodies there, and before them here
+    # there the ground comes after all bodies, here before them
     other = (arrays.body + 1) % count
     one = other[np.cumsum(arrays.counts) - arrays.counts][arrays.joint]
     first = np.arange(count)
     while True:
-        # both ends of a joint get the smaller number of the two, then all follow to the first of their first
+        # both ends of a joint get the smaller of their two numbers, then each follows the chain to its first
         least = np.minimum(first[one], first[other])
         before = first.copy()
         np.minimum.at(first, before[one], least)
@@ -179,7 +178,7 @@ def _first_joined(m: Mechanism) -> Ints:
 
 
 def _almost_parallel(m: Mechanism) -> Iterator[str]:
-    """The two axes of a body that are taken as parallel and are not, beyond rounding; the worst of all bodies."""
+    """The two axes of a body that are treated as parallel but differ by more than rounding; the worst ones."""
     if m.dimension == 2 or len(m.joints) > MOST_COMPARED:
         return
     axes: dict[str, list[tuple[str, Floats]]] = {}

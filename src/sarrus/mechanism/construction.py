@@ -1,8 +1,8 @@
 """Mechanisms built from lengths: cranks, dyads, plates, four-bars and slider-cranks in the plane.
 
-A dyad is a pair of links that meet at a pin and whose other ends are joined to what there is already; its
-place is the intersection of two circles (two pins at the outer ends) or of a circle and a line (a slider at
-one of them). Points that are named on a link make it a plate.
+A dyad is a pair of links that meet at a pin and whose other ends are joined to existing parts. The pin is at the
+intersection of two circles (two pins at the outer ends) or of a circle and a line (a slider at one of them). A
+link with named points off its line becomes a plate.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 LEFT, RIGHT, AHEAD, BEHIND = "left", "right", "ahead", "behind"
 OPEN, CROSSED = "open", "crossed"
-# kinds of dyads: the joints at the two outer ends; the one between is a pin, but for the last kind
+# kinds of dyads: the joints at the two outer ends; the joint between is a pin, except for the last kind
 RR, RP, PR, RPR = "RR", "RP", "PR", "RPR"
 KINDS = (RR, RP, PR, RPR)
 
-# two circles that touch, within rounding: the share of a square length that counts as zero
+# circles touch within rounding: the fraction of a squared length that counts as zero
 TOUCHING = 1e-12
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A place where a link can be joined: its name, the body that has it, and where it is [m]."""
+    """A point where a link can be joined: its name, its body, and its position [m]."""
 
     name: str
     body: str
@@ -44,12 +44,19 @@ class Pin:
 
 
 class ConstructionCalls:
-    """The calls of a mechanism that build it from lengths."""
+    """The methods of a mechanism that build it from lengths."""
 
     def plate(self, name: str, corners: ArrayLike, mass: float) -> Body:
         """Add a uniform flat plate, the convex polygon around its corners [m]; in the plane.
 
-        corners: shape (n, 2), three or more, not all on one line.
+        Parameters
+        ----------
+        name : str
+            Name of the body.
+        corners : array_like
+            Three or more points, shape (n, 2), not all on one line [m].
+        mass : float
+            Mass [kg].
         """
         m = _planar(self, f"plate '{name}'")
         places = as_vector(
@@ -80,7 +87,20 @@ class ConstructionCalls:
     ) -> Body:
         """Add a rod that turns about `start`, by its length [m] and angle [rad]; its other end is point `name`.
 
-        start: a joint or named point that exists. angle: from the x axis, counterclockwise.
+        Parameters
+        ----------
+        name : str
+            Name of the point at its other end.
+        body : str
+            Name of the rod.
+        start : Joint, Marker or str
+            An existing joint or named point.
+        length : float
+            Length [m].
+        angle : float
+            Angle from the x axis, counterclockwise [rad].
+        mass : float
+            Mass [kg].
         """
         what = f"crank '{name}'"
         m = _planar(self, what)
@@ -111,30 +131,35 @@ class ConstructionCalls:
         Parameters
         ----------
         name
-            Of the joint between the two links.
+            Name of the joint between the two links.
         bodies
             Names of the two new links.
         ends
             Joints or named points at which the first and the second link begin. A link is added to a
             revolute joint; a named point becomes a joint of the same name.
         lengths
-            Of the links [m]: two for "RR" and "RPR", one for "RP" and "PR".
+            Lengths of the links [m]: two for "RR" and "RPR", one for "RP" and "PR".
         mass
-            Of the links [kg]: a number, or one for each.
+            Mass of the links [kg]: a number, or one per link.
         side
-            Where the new joint is: "left" or "right" of the line from the first to the second end ("RR"),
-            "ahead" or "behind" along the axis of the slider ("RP", "PR"). "left" and "ahead" if left out.
+            Side of the new joint: "left" or "right" of the line from the first to the second end ("RR"),
+            "ahead" or "behind" along the axis of the slider ("RP", "PR"). Default: "left" or "ahead".
         kind
-            The joints at the outer ends: "RR" two pins, "RP" and "PR" a slider at the second or first end,
-            which is a body of its own and moves along `axis` of the body that has the end. "RPR": a
-            cylinder and its piston rod between two pins; `name` is the slider between them.
+            The joints at the outer ends: "RR" two pins; "RP" and "PR" a slider at the second or first end,
+            which is a separate body and moves along `axis` of the body that has the end; "RPR" a
+            cylinder and its piston rod between two pins, where `name` is the slider between them.
         axis
             Direction in which the slider of "RP" and "PR" moves.
         points
             Named points of the links: {name: (link, r, s)} at the distances r from the link's outer end and
             s from the joint `name`, on the left of the line from the former to the latter, or on its right:
             (link, r, s, "right"); or {name: {"body": link, "along": x, "across": y}} in the link's frame,
-            whose x axis leads from its outer end to `name`. A link with points off its line is a plate.
+            whose x axis points from its outer end to `name`. A link with points off its line is a plate.
+
+        Returns
+        -------
+        tuple of Body
+            The two links.
         """
         m, what = _planar(self, f"dyad '{name}'"), f"dyad '{name}'"
         if kind not in KINDS:
@@ -191,18 +216,23 @@ class ConstructionCalls:
         ground, crank, coupler, rocker
             Lengths AD, AB, BC, CD.
         angle
-            Of the crank from the ground line A to D [rad], counterclockwise.
+            Angle of the crank from the ground line A to D [rad], counterclockwise.
         branch
             "open": C is on the left of the line from B to D; "crossed": on the right.
         mass
-            Of crank, coupler and rocker [kg]: a number, or one for each.
+            Mass of crank, coupler and rocker [kg]: a number, or one per link.
         at, ground_angle
-            Place of A [m], and angle of the ground line from the x axis [rad].
+            Position of A [m], and angle of the ground line from the x axis [rad].
         points
             Points of the coupler as in `dyad`: {"P": (r, s)} at distances r from B and s from C, on the left
             of the line from B to C, or {"P": (r, s, "right")}, or {"P": {"along": x, "across": y}}.
         prefix
-            Of all names, for a mechanism with several of them: "left " gives "left crank".
+            Prefix of all names, for a mechanism with several four-bars: "left " gives "left crank".
+
+        Returns
+        -------
+        tuple of Body
+            Crank, coupler and rocker.
         """
         m, what = _planar(self, "four-bar"), "four-bar"
         side = {OPEN: LEFT, CROSSED: RIGHT}.get(branch)
@@ -256,19 +286,24 @@ class ConstructionCalls:
         crank, rod
             Lengths OA and AB.
         angle
-            Of the crank from the direction of the slide [rad], counterclockwise.
+            Angle of the crank from the sliding direction [rad], counterclockwise.
         offset
-            How far the line of the slide is to the left of O [m].
+            Distance of the sliding line to the left of O [m].
         branch
-            Whether B is "ahead" of or "behind" the foot of A on the line of the slide.
+            Whether B is "ahead" of or "behind" the foot of A on the sliding line.
         mass
-            Of crank, rod and slider [kg]: a number, or one for each.
+            Mass of crank, rod and slider [kg]: a number, or one per body.
         at, slide_angle
-            Place of O [m], and direction of the slide from the x axis [rad].
+            Position of O [m], and sliding direction from the x axis [rad].
         points
             Points of the rod, as in `four_bar`: distances from A and from B.
         prefix
-            Of all names, for a mechanism with several of them.
+            Prefix of all names, for a mechanism with several slider-cranks.
+
+        Returns
+        -------
+        tuple of Body
+            Crank, rod and slider.
         """
         m, what = _planar(self, "slider-crank"), "slider-crank"
         masses = _each_number(mass, 3, f"{what}, mass")
@@ -306,7 +341,7 @@ class ConstructionCalls:
 
 @dataclass(frozen=True)
 class Spot:
-    """A named point of a link: in its frame [m], or at distances from its two joints, on a side."""
+    """A named point of a link: in the link's frame [m], or at distances from its two joints, on one side."""
 
     name: str
     body: str
@@ -315,7 +350,7 @@ class Spot:
     side: str = LEFT
 
     def place(self, start: Floats, end: Floats) -> Floats:
-        """Where it is on a link from `start` to `end`."""
+        """Its position on a link from `start` to `end`."""
         if self.frame is None:
             outer, inner = Pin("outer end", self.body, start), Pin("inner joint", self.body, end)
             what = f"point '{self.name}' of '{self.body}'"
@@ -327,7 +362,7 @@ class Spot:
 
 
 def meet_circles(first: Pin, r: float, second: Pin, s: float, side: str, what: str) -> Floats:
-    """The point at distance r from the first and s from the second place, on a side of the line between."""
+    """The point at distance r from the first and s from the second point, on one side of the line between them."""
     if side not in (LEFT, RIGHT):
         raise MechanismError(f"{what}: side {side!r}; give {LEFT!r} or {RIGHT!r}")
     d = second.place - first.place
@@ -352,7 +387,7 @@ def meet_circles(first: Pin, r: float, second: Pin, s: float, side: str, what: s
 
 
 def meet_line(pin: Pin, r: float, line: Pin, along: Floats, side: str, what: str) -> Floats:
-    """The point of a line at distance r from a place, ahead of or behind its foot on the line."""
+    """The point of a line at distance r from a point, ahead of or behind the foot of that point on the line."""
     if side not in (AHEAD, BEHIND):
         raise MechanismError(f"{what}: side {side!r}; give {AHEAD!r} or {BEHIND!r}")
     foot = line.place + float((pin.place - line.place) @ along) * along
@@ -368,7 +403,7 @@ def meet_line(pin: Pin, r: float, line: Pin, along: Floats, side: str, what: str
 
 
 def _planar(calls: object, what: str) -> Mechanism:
-    """The mechanism, if it is planar."""
+    """The mechanism; raises an error if it is not planar."""
     m: Mechanism = calls  # type: ignore[assignment]
     if m.dimension != 2:
         raise MechanismError(
@@ -398,7 +433,7 @@ def _find_pin(m: Mechanism, given: Joint | Marker | str, what: str) -> Pin:
 
 
 def _hinge(m: Mechanism, pin: Pin, body: str) -> None:
-    """Join a link to a pin that exists, or make a joint of a named point."""
+    """Join a link to an existing pin, or turn a named point into a joint."""
     for i, joint in enumerate(m.joints):
         if joint.name == pin.name:
             more = replace(joint, ends=(*joint.ends, End(body, pin.place)))
@@ -416,7 +451,7 @@ def _guide(m: Mechanism, pin: Pin, slider: str, place: Floats, along: Floats) ->
             "point(name, body, at)"
         )
     m.drop_point(pin.name)
-    # the line belongs to the first body: a rod that guides needs the place on itself
+    # the line belongs to the first body: a guiding rod needs the point on itself
     m.prismatic(pin.name, pin.body, slider, at=[pin.place, place], axis=along)
 
 
@@ -450,7 +485,7 @@ def _add_cylinder(
 def _add_link(
     m: Mechanism, name: str, start: Floats, end: Floats, mass: float, spots: Sequence[Spot]
 ) -> Body:
-    """A rod between two places, or a plate if it has points beside it."""
+    """A rod between two points, or a plate if it has points off its line."""
     corners = [start, end, *(spot.place(start, end) for spot in spots if spot.body == name)]
     if len(convex_hull(np.array(corners))) < 3:
         return m.rod(name, start, end, mass)
@@ -465,7 +500,7 @@ def _add_points(
 
 
 def _read_spot(name: str, given: Any, bodies: Sequence[str], what: str) -> Spot:
-    """A point of a link as it was given."""
+    """A point of a link, as given by the user."""
     what = f"{what}, point '{name}'"
     if isinstance(given, Mapping):
         keys = dict(given)
@@ -495,7 +530,7 @@ def _read_spot(name: str, given: Any, bodies: Sequence[str], what: str) -> Spot:
 
 
 def _on_body(points: Mapping[str, Any] | None, body: str) -> dict[str, Any]:
-    """Points of one body, in the form that `dyad` takes."""
+    """Points of one body, in the form that `dyad` accepts."""
     return {
         name: {"body": body, **given} if isinstance(given, Mapping) else (body, *given)
         for name, given in (points or {}).items()
@@ -554,8 +589,8 @@ def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
 
 
 def _polygon(corners: Floats) -> tuple[float, Floats, float]:
-    """Area, centroid, and polar second moment of area about it, of a polygon counterclockwise."""
-    # about a corner: places far from the origin would cost digits
+    """Area, centroid, and polar second moment of area about it, of a counterclockwise polygon."""
+    # relative to a corner: points far from the origin would lose digits
     p = corners - corners[0]
     q = np.roll(p, -1, axis=0)
     cross = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]

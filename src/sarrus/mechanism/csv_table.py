@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..names import describe_known
 from .elements import MechanismError, load_units
 
-# rows of a drive; a spline through more is slow to evaluate and no help
+# most rows of a drive; a spline through more is slow to evaluate and brings no benefit
 MOST_ROWS = 100_000
 _HEAD = re.compile(r"\s*(.*?)\s*(?:[\[(]\s*([^\])]+?)\s*[\])])?\s*")
 
@@ -20,7 +20,7 @@ _HEAD = re.compile(r"\s*(.*?)\s*(?:[\[(]\s*([^\])]+?)\s*[\])])?\s*")
 def read_table(
     path: Path, time: str | int, value: str | int, noise: float
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Times from 0 on and values, in SI."""
+    """Times, shifted to begin at 0, and values, in SI."""
     heads, rows = _read(path)
     columns = [_column(path, heads, rows, which) for which in (time, value)]
     t, x = columns[0] - columns[0][:1], columns[1]

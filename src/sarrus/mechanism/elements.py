@@ -1,6 +1,6 @@
-"""What all parts of a mechanism can do: be moved and scaled, be checked, be written to a file; their errors.
+"""Base class of all parts of a mechanism (moving, scaling, checking, writing to files), and their errors.
 
-A mechanism only iterates over its parts; a new one brings its own answers, in its own dataclass.
+A mechanism only iterates over its parts; each new kind of part implements these methods in its own dataclass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .joints import Joint
     from .mechanism import Mechanism
 
-# a file may hold thousands of slips
+# most problems that are listed: a file may have thousands
 MOST_PROBLEMS = 50
 
 
@@ -39,7 +39,7 @@ class LockedError(MechanismError):
 class ModelFileError(MechanismError):
     """A model file or its data cannot be read; `problems` has a line for each reason.
 
-    Each reads `file:line: key: what is wrong; what to do`.
+    The format of each line is `file:line: key: what is wrong; what to do`.
     """
 
     def __init__(self, source: str, problems: Sequence[str]) -> None:
@@ -59,18 +59,18 @@ GROUND = "ground"
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A rigid displacement: a place p goes to center + turn (p - start); start, center in metres."""
+    """A rigid displacement: a point p goes to center + turn (p - start); start, center in metres."""
 
     start: Floats
     turn: Floats
     center: Floats
 
     def place(self, p: Floats) -> Floats:
-        """Where a place of the body goes."""
+        """The displaced position of a point of the body."""
         return self.center + self.turn @ (p - self.start)
 
     def direction(self, d: Floats) -> Floats:
-        """Where a direction of the body goes; a number (a turn in the plane) stays."""
+        """The rotated direction; a number (a planar rotation) stays the same."""
         return self.turn @ d if d.ndim else d
 
 
@@ -78,12 +78,12 @@ Moves = Mapping[str, Move]
 
 
 def moved_place(moves: Moves, body: str, p: Floats) -> Floats:
-    """Where a place of a body goes, if the body moves."""
+    """The position of a point of a body after the body has moved, if it moves."""
     return moves[body].place(p) if body in moves else p
 
 
 def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
-    """Where a direction of a body goes, if the body moves."""
+    """A direction fixed in a body after the body has moved, if it moves."""
     return moves[body].direction(d) if body in moves else d
 
 
@@ -91,39 +91,39 @@ def moved_direction(moves: Moves, body: str, d: Floats) -> Floats:
 class Element:
     """A named part of a mechanism.
 
-    decides: names of those of its numbers that are no quantities, but say of what kind it is.
+    decides: names of those numbers that select the kind of part instead of being quantities.
     """
 
     decides: ClassVar[tuple[str, ...]] = ()
     name: str
 
     def moved(self, moves: Moves, closed: bool) -> Self:
-        """The same after bodies have moved, by name; closed: they meet in their joints."""
+        """The same part after bodies have moved, by name; closed: the bodies meet in their joints."""
         return self
 
     def scaled(self, size: float) -> Self:
-        """The same with all lengths times `size`."""
+        """The same part with all lengths times `size`."""
         return self
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Every reason why it cannot be simulated, in words."""
+        """Every reason why the part cannot be simulated, as sentences."""
         raise NotImplementedError
 
     def data(self) -> dict[str, Any]:
-        """What its entry of a file holds, numbers in SI."""
+        """The contents of its entry in a file, numbers in SI."""
         raise NotImplementedError
 
 
-# whatever part it is
+# any kind of part
 Part = TypeVar("Part", bound=Element)
 
 
 class NameRegistry:
-    """What the parts of a mechanism know of each other by name, and the sentences all of them use."""
+    """The parts of a mechanism by name, and the error messages that all parts share."""
 
     def __init__(self, m: Mechanism, moves_typed: bool = False) -> None:
         self.dimension = m.dimension
-        # whether places that are off their rod by a typed gap are moved onto it
+        # whether points that are off their rod by a typing error of few digits are moved onto it
         self.moves_typed = moves_typed
         self.typed: list[str] = []
         self._bodies, self._joints = m.bodies, m.joints
@@ -132,7 +132,7 @@ class NameRegistry:
         for drive in m.drives:
             self.add("drives", drive)
 
-    # of many only what is asked for
+    # tables are built on first use
 
     @cached_property
     def bodies(self) -> dict[str, Body]:
@@ -141,7 +141,7 @@ class NameRegistry:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Their places in the list."""
+        """Indices of the bodies in their list, by name."""
         return {b.name: n for n, b in enumerate(self._bodies)}
 
     @cached_property
@@ -154,10 +154,10 @@ class NameRegistry:
         return {j.name: None for j in self._joints if j.at is not None}
 
     def add(self, block: str, part: Any) -> None:
-        """One part more."""
+        """Register one more part."""
         if block == "bodies":
             self.bodies[part.name] = part
-            # it may be in the list already
+            # it may already be in the list
             self.numbers.setdefault(part.name, len(self.numbers))
         elif block == "joints":
             self.joints[part.name] = part
@@ -169,22 +169,22 @@ class NameRegistry:
             self.drives.setdefault(part.joint, []).append(part.name)
 
     def has_point(self, name: str) -> bool:
-        """Whether a joint or point of that name has a place."""
+        """Whether there is a joint or point of this name that has coordinates."""
         joint = self.joints.get(name)
         return name in self._named or (joint is not None and joint.at is not None)
 
     @property
     def points(self) -> Collection[str]:
-        """What a velocity may be given to: joints and points."""
+        """Names that accept a velocity: joints and points."""
         return ChainMap[str, Any](self._named, self._placed)
 
     @property
     def holds(self) -> Collection[str]:
-        """What a user force may act on: these, and bodies."""
+        """Names on which a user force may act: joints, points and bodies."""
         return ChainMap[str, Any](self._placed, self._named, self.bodies)
 
     def vector(self, values: Floats, what: str) -> Iterator[str]:
-        """A place or direction that is none."""
+        """The problem of an invalid point or direction."""
         if values.shape != (self.dimension,):
             kind = "planar" if self.dimension == 2 else "spatial"
             yield (
@@ -195,24 +195,24 @@ class NameRegistry:
             yield f"{what}: {show(values)} {UNUSABLE}; give finite numbers"
 
     def direction(self, values: Floats, what: str, zero: str) -> Iterator[str]:
-        """A direction that is none; zero: the sentence if it has no length."""
+        """The problem of an invalid direction; zero: the sentence for a direction of zero length."""
         bad = list(self.vector(values, what))
         yield from bad
         if not bad and not largest(abs(x) for x in values.tolist()) > 0:
             yield zero
 
     def body(self, name: str, what: str) -> Iterator[str]:
-        """A body that is not there."""
+        """The problem of an unknown body."""
         if name not in self.bodies and name != GROUND:
             yield f"{what}: there is no body '{name}'; {describe_known(name, self.bodies)}"
 
     def on_body(self, name: str, at: Floats, what: str) -> Iterator[str]:
-        """A good place that is beside its body: a rod is the segment between its ends."""
+        """The problem of a valid point that is not on its body: a rod is the segment between its ends."""
         if name not in self.bodies:
             return
         gap, nearest = self.bodies[name].measure_off_rod(at)
         if gap and self.moves_typed and gap <= TYPED_GAP * self.bodies[name].length:
-            # it is moved onto the rod, with a note
+            # the point is moved onto the rod, with a note
             self.typed.append(what)
             return
         if gap:
@@ -223,7 +223,7 @@ class NameRegistry:
             )
 
     def point(self, name: str, at: Floats, what: str, where: str) -> Iterator[str]:
-        """A point of a body where something acts; where: what its place is called."""
+        """Problems of a point of application on a body; where: what its coordinates are called."""
         yield from self.body(name, what)
         bad = list(self.vector(at, where))
         yield from bad
@@ -232,7 +232,7 @@ class NameRegistry:
 
 
 def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
-    """What is wrong with the gravity of a mechanism, which says its dimension."""
+    """Problems of the gravity vector of a mechanism, which sets its dimension."""
     if gravity.shape not in ((2,), (3,)):
         yield (
             f"mechanism '{name}': gravity has {gravity.size} numbers; "
@@ -243,7 +243,7 @@ def gravity_problems(name: str, gravity: Floats) -> Iterator[str]:
 
 
 def velocity_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterator[str]:
-    """What is wrong with the start velocity of a point."""
+    """Problems of the initial velocity of a point."""
     name, velocity = given
     if not known.has_point(name):
         yield (
@@ -254,7 +254,7 @@ def velocity_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterato
 
 
 def turning_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterator[str]:
-    """What is wrong with the start angular velocity of a body."""
+    """Problems of the initial angular velocity of a body."""
     name, rate = given
     what = f"angular velocity of body '{name}'"
     if name not in known.bodies:
@@ -267,14 +267,14 @@ def turning_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterator
 
 
 def as_word(name: object, what: str) -> str:
-    """A name, or a message; what: which name it is."""
+    """A name as a string, or an error; what: which name it is."""
     if not isinstance(name, str):
         raise MechanismError(f"{what}: {name!r} is no name; give a string")
     return name
 
 
 def as_number(value: Any, what: str, kind: str = "") -> float:
-    """A plain number, or a message; kind: of text with a unit, as `mechanism.files.units` calls it ("LENGTH")."""
+    """A plain number, or an error; kind: quantity of text with a unit, as in `mechanism.files.units`: "LENGTH"."""
     if isinstance(value, TracedNumber):
         return value  # type: ignore[return-value]
     if isinstance(value, str) and kind:
@@ -286,11 +286,11 @@ def as_number(value: Any, what: str, kind: str = "") -> float:
 
 
 def as_vector(values: Any, what: str, kind: str = "") -> Floats:
-    """A private float copy, or a message that says which entry is not numeric; kind: as for `as_number`."""
+    """A private float copy, or an error that states which entry is not numeric; kind: as for `as_number`."""
     if kind and _has_text(values):
         return np.array(_with_units(values, what, kind), dtype=np.float64)
     try:
-        # None would silently become nan
+        # None would silently become NaN
         if values is None:
             raise TypeError("None")
         return np.array(values, dtype=np.float64)
@@ -301,7 +301,7 @@ def as_vector(values: Any, what: str, kind: str = "") -> Floats:
 
 
 def load_units() -> Any:
-    """The module that reads units; its package builds mechanisms, and so it cannot be loaded before this one."""
+    """The module that reads units; its package builds mechanisms, so it cannot be imported before this one."""
     from .files import units
 
     return units
@@ -333,12 +333,12 @@ def _is_row(value: Any) -> bool:
 
 
 def show(values: ArrayLike) -> str:
-    """Numbers as a message shows them."""
+    """Numbers formatted for a message."""
     return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"
 
 
 def show_apart(first: ArrayLike, second: ArrayLike) -> tuple[str, str]:
-    """Two places with as many digits as are needed to see that they differ, six at least."""
+    """Two points with as many digits as show their difference, at least six."""
     for digits in range(6, 18):
         texts = [
             "(" + ", ".join(f"{v:.{digits}g}" for v in np.atleast_1d(values)) + ")"

@@ -1,4 +1,4 @@
-"""What a run looks for: a quantity reaches a value, or has an extreme. `when` makes it, model files hold it."""
+"""Events that a run locates: a quantity reaches a value, or has an extreme. `when` makes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .elements import GROUND, MechanismError, as_number, as_word
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-# what may be read, and the kind of unit of its value
+# quantities an event can read, and the kind of unit of their values
 READINGS = {
     "angle": "ANGLE",
     "travel": "LENGTH",
@@ -34,9 +34,9 @@ EXTREMES = {True: ANY, ANY: ANY, MAXIMUM: MAXIMUM, MINIMUM: MINIMUM}
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What a run looks for.
+    """An event that a run locates.
 
-    name: how it is reported; reading: one of READINGS, of: the names or the function that it reads; equals: the
+    name: its name in reports; reading: one of READINGS, of: the names or the function that it reads; equals: the
     value (SI), None for extremes; direction: 1 rising, -1 falling, 0 both; extreme: which ones; terminal: whether
     the run ends there; count: how many occurrences are of interest, None for all.
     """
@@ -54,7 +54,7 @@ class Event:
         return f"<Event '{self.name}'{', terminal' if self.terminal else ''}>"
 
     def data(self) -> dict[str, Any]:
-        """What its entry of a file holds, numbers in SI."""
+        """The contents of its entry in a file, numbers in SI."""
         if self.reading == "function":
             raise MechanismError(
                 f"event '{self.name}' is a Python function; a file cannot hold it: give it to simulate instead"
@@ -74,7 +74,7 @@ class Event:
         return entry
 
     def problems(self, m: Mechanism) -> Iterator[str]:
-        """Names that nothing has; of quantities and functions only a run can tell."""
+        """Problems of unknown names; only a run can check quantities and functions."""
         points = [
             *(j.name for j in m.joints),
             *(p.name for p in m.markers),
@@ -113,27 +113,32 @@ def when(
     Parameters
     ----------
     quantity
-        Any name that `result.quantity` knows; a sum {"B0.x": 1.0, "C.x": -1.0} of such quantities with factors; or
-        a function of your own, which gets a result with n states and returns n numbers, like
-        `lambda r: r.position("B0")[:, 0] * r.velocity("C")[:, 1]`. It has to be smooth.
+        Any name that `result.quantity` accepts; a weighted sum {"B0.x": 1.0, "C.x": -1.0} of such quantities; or
+        a smooth function that gets a result with n states and returns n numbers, like
+        `lambda r: r.position("B0")[:, 0] * r.velocity("C")[:, 1]`.
     **reading
         Instead of `quantity` one of: angle="B0" of a joint of two bodies or of a planar body, or
         angle=("B", "crank", "rocker") between two bodies of a joint; travel="slider"; distance=("A", "C") between
         two points, or the name of a spring or distance joint; coordinate="B0.x" (also "B0.vx"); speed="B0";
         force="spring"; drive="motor", its force or torque; energy="kinetic", "potential" or "total".
     equals
-        The value that is reached, in SI, or with a unit like "30 deg".
+        The value to reach, in SI, or with a unit like "30 deg".
     rising, falling
-        Only where the quantity rises or falls through the value; both directions if both are left out.
+        Only where the quantity rises or falls through the value. Default: both directions.
     extreme
         True, "maximum" or "minimum" instead of a value.
     terminal
         Whether the run ends there.
     count
-        A terminal event ends the run at this occurrence, the first if left out; others are recorded up to this
-        one, all of them if left out.
+        A terminal event ends the run at this occurrence (default: the first). Other events are recorded up to this
+        occurrence (default: all).
     name
-        How it is reported; made of what is read if left out.
+        Its name in reports. Default: made from the quantity.
+
+    Returns
+    -------
+    Event
+        The event.
     """
     if quantity is not None:
         reading["function" if callable(quantity) else "quantity"] = quantity
@@ -165,7 +170,7 @@ def when(
 
 
 def _reading(given: dict[str, Any], what: str) -> tuple[str, Any]:
-    """What is read, and of what."""
+    """The quantity to read, and the names it is read of."""
     for key in given:
         if key not in READINGS:
             known = describe_known(key, [k for k in READINGS if k != "function"])
@@ -236,7 +241,7 @@ def _count(given: int | None, terminal: bool, what: str) -> int | None:
 
 
 def check_events(events: Any) -> list[Event]:
-    """A list of events, or a sentence."""
+    """A list of events; raises an error for anything else."""
     given = [events] if isinstance(events, Event) else events
     try:
         found = list(given)

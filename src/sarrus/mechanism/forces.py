@@ -1,4 +1,4 @@
-"""What acts on a mechanism besides gravity: forces, torques, springs, a user's own force, couplings, drives."""
+"""Applied forces, couplings and drives: forces, torques, springs, rotors, user forces, prescribed motions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .joints import Joint
 from .motion import DriveMotion, Polynomial, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
-# of a gear: its equations have some two coordinates for each binary digit
+# most teeth of a gear: its equations have about two coordinates per binary digit
 MOST_TEETH = 500
 
 
 @dataclass(frozen=True, eq=False)
 class Force(Element):
-    """A constant force [N] at a point of a body; fixed_in: "world", or "body" if it turns with it."""
+    """A constant force [N] at a point of a body; fixed_in: "world", or "body" if it rotates with the body."""
 
     body: str
     at: Floats
@@ -48,25 +48,25 @@ class Force(Element):
     fixed_in: str = WORLD
 
     def moved(self, moves: Moves, closed: bool) -> Force:
-        """With its body; its direction too if it is fixed there."""
+        """Moved with its body; a body-fixed direction rotates too."""
         if self.body not in moves:
             return self
         turned = moves[self.body].direction(self.vector) if self.fixed_in == BODY else self.vector
         return replace(self, at=moves[self.body].place(self.at), vector=turned)
 
     def scaled(self, size: float) -> Force:
-        """At a place farther out."""
+        """With its point scaled."""
         return replace(self, at=size * self.at)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its point, its vector."""
+        """Problems of its point and vector."""
         what = f"force '{self.name}'"
         yield from known.point(self.body, self.at, what, f"{what}, at")
         yield from known.vector(self.vector, f"{what}, vector")
         yield from _fixed_in(self.fixed_in, what)
 
     def data(self) -> dict[str, Any]:
-        """Body, place and vector."""
+        """Body, point and vector."""
         return {"body": self.body, "at": plain(self.at), **_vector(self.vector, self.fixed_in)}
 
 
@@ -79,13 +79,13 @@ class Torque(Element):
     fixed_in: str = WORLD
 
     def moved(self, moves: Moves, closed: bool) -> Torque:
-        """Turned with its body if it is fixed there."""
+        """Rotated with its body if it is body-fixed."""
         if self.body not in moves or self.fixed_in != BODY:
             return self
         return replace(self, vector=moved_direction(moves, self.body, self.vector))
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its body, its vector."""
+        """Problems of its body and vector."""
         what = f"torque '{self.name}'"
         yield from _fixed_in(self.fixed_in, what)
         yield from known.body(self.body, what)
@@ -115,19 +115,19 @@ class Spring(Element):
     preload: float
 
     def moved(self, moves: Moves, closed: bool) -> Spring:
-        """Each end with its body; the free length stays."""
+        """Each end moved with its body; the free length stays the same."""
         (a, b), (p, q) = self.bodies, self.ends
         if not moves.keys() & set(self.bodies):
             return self
         return replace(self, ends=(moved_place(moves, a, p), moved_place(moves, b, q)))
 
     def scaled(self, size: float) -> Spring:
-        """Longer, with its free length."""
+        """With its ends and free length scaled."""
         ends = (size * self.ends[0], size * self.ends[1])
         return replace(self, ends=ends, free_length=size * self.free_length)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its ends, its numbers, its length."""
+        """Problems of its ends, parameters and length."""
         what = f"spring '{self.name}'"
         bad = [
             line
@@ -150,7 +150,7 @@ class Spring(Element):
                 )
 
     def data(self) -> dict[str, Any]:
-        """Bodies, ends and numbers."""
+        """Bodies, ends and parameters."""
         start, end = (plain(e) for e in self.ends)
         numbers = _nonzero(self, "stiffness", "damping", "free_length", "preload")
         return {"bodies": list(self.bodies), "start": start, "end": end, **numbers}
@@ -160,9 +160,9 @@ class Spring(Element):
 class Torsion(Element):
     """A torsional spring and damper at a revolute joint of two bodies, or a constant torque there.
 
-    On the second body it exerts, and on the first the opposite of,
-    torque - stiffness (angle - free_angle) - damping (rate of angle) [N m], the angle of the second
-    body seen from the first being 0 at the start position.
+    It exerts torque - stiffness (angle - free_angle) - damping (rate of angle) [N m] on the second body and the
+    opposite on the first. The angle is that of the second body seen from the first, 0 at the initial
+    configuration.
     """
 
     joint: str
@@ -172,7 +172,7 @@ class Torsion(Element):
     torque: float
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its joint, its numbers."""
+        """Problems of its joint and parameters."""
         what = f"torsion '{self.name}'"
         joint = known.joints.get(self.joint)
         if joint is None:
@@ -185,7 +185,7 @@ class Torsion(Element):
         yield from _numbers(self, what, "stiffness", "damping", "free_angle", "torque")
 
     def data(self) -> dict[str, Any]:
-        """Joint and numbers."""
+        """Joint and parameters."""
         numbers = _nonzero(self, "stiffness", "damping", "free_angle", "torque")
         return {"joint": self.joint, **numbers}
 
@@ -194,8 +194,8 @@ class Torsion(Element):
 class Rotor(Element):
     """Inertia on the relative coordinate of a joint of two bodies: a geared rotor, a motor's armature.
 
-    Its kinetic energy is 1/2 inertia (rate of angle)^2 of a revolute joint, 1/2 inertia (relative angular
-    velocity)^2 of a spherical one, 1/2 mass (rate of travel)^2 of a slider; it has no weight.
+    Its kinetic energy is 1/2 inertia (rate of angle)^2 at a revolute joint, 1/2 inertia (relative angular
+    velocity)^2 at a spherical one, 1/2 mass (rate of travel)^2 at a slider. Gravity does not act on it.
     """
 
     joint: str
@@ -203,11 +203,11 @@ class Rotor(Element):
     mass: float
 
     def scaled(self, size: float) -> Rotor:
-        """Larger with the same mass, as bodies are."""
+        """With its inertia scaled at constant mass, as for bodies."""
         return replace(self, inertia=size**2 * self.inertia)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its joint, its number."""
+        """Problems of its joint and parameter."""
         what = f"rotor '{self.name}'"
         joint = known.joints.get(self.joint)
         if joint is None:
@@ -226,23 +226,23 @@ class Rotor(Element):
             yield f"{what}: {wanted} {getattr(self, wanted):g} must be positive and finite"
 
     def data(self) -> dict[str, Any]:
-        """Joint and number."""
+        """Joint and parameter."""
         return {"joint": self.joint, **_nonzero(self, "inertia", "mass")}
 
 
 @dataclass(frozen=True, eq=False)
 class UserForce(Element):
-    """Forces at named points, computed by a function of the user.
+    """Forces at named points, computed by a user-defined function.
 
-    function(t, position, velocity): position and velocity of the points, arrays (points, dimension) in
-    m and m/s; it returns the forces on them [N], same shape.
+    function(t, position, velocity) gets position and velocity of the points, arrays of shape (points, dimension)
+    in m and m/s, and returns the forces on them [N], same shape.
     """
 
     points: tuple[str, ...]
     function: Callable[[float, Floats, Floats], Any]
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its points, its function."""
+        """Problems of its points and function."""
         what = f"user force '{self.name}'"
         if not self.points:
             yield f"{what} acts at no point; name at least one"
@@ -253,7 +253,7 @@ class UserForce(Element):
             yield f"{what}: {self.function!r} is no function; give f(t, position, velocity)"
 
     def data(self) -> dict[str, Any]:
-        """None: a file holds no functions."""
+        """Raises an error: a file cannot store functions."""
         raise MechanismError(
             f"user force '{self.name}' is a Python function, which a file cannot hold; "
             "remove it before saving, and add it after loading"
@@ -262,17 +262,17 @@ class UserForce(Element):
 
 @dataclass(frozen=True, eq=False)
 class Drive(Element):
-    """The coordinate of a joint as a function of time.
+    """A prescribed joint coordinate as a function of time.
 
-    Of a revolute joint the angle [rad], of a prismatic or cylindrical one the travel [m], both counted
-    from the start position; of a distance joint its length [m].
+    The coordinate of a revolute joint is its angle [rad], that of a prismatic or cylindrical joint its travel [m],
+    both counted from the initial configuration; that of a distance joint is its length [m].
     """
 
     joint: str
     motion: DriveMotion
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its motion, its joint, and whether they meet at the start."""
+        """Problems of its motion and joint, and whether they agree at the start."""
         what = f"drive '{self.name}'"
         bad = check_motion(self.motion, what)
         yield from bad
@@ -292,7 +292,7 @@ class Drive(Element):
         same = known.drives.get(self.joint, [])
         new = self.name not in same
         same = [*same, self.name] if new else same
-        # of those that are there the first tells it
+        # among existing drives of one joint, the first one reports it
         if len(same) > 1 and (new or same[0] == self.name):
             yield f"joint '{joint.name}' is driven {len(same)} times ({', '.join(same)}); keep one drive"
         if bad:
@@ -305,7 +305,7 @@ class Drive(Element):
         value = make_pieces(self.motion).value(0.0)
         if abs(value - start) > DRIVE_START * larger(1.0, abs(start)):
             unit = "rad" if coordinate == "angle" else "m"
-            # who gives one number often means a speed
+            # users who give one number often mean a speed
             constant = isinstance(self.motion, Polynomial) and len(self.motion.coefficients) == 1
             speed = f"for a speed of {value:.12g} {unit}/s give Polynomial(({start:.12g}, {value:.12g}))"
             advice = speed if constant else "shift the motion"
@@ -323,8 +323,9 @@ class Drive(Element):
 class Coupling(Element):
     """Two joints that move in proportion: gears, belts, linked sliders.
 
-    The angle or travel of `joint` is ratio times that of `other`, both counted from the start position, angles
-    on beyond a turn. Of angles the ratio is one of two whole numbers, as of teeth (see `fraction`).
+    The angle or travel of `joint` is ratio times that of `other`, both counted from the initial configuration,
+    with full turns counted. The ratio of two angles is a ratio of integers, as of numbers of teeth (see
+    `fraction`).
     """
 
     decides: ClassVar[tuple[str, ...]] = ("ratio",)
@@ -334,11 +335,11 @@ class Coupling(Element):
 
     @property
     def fraction(self) -> Fraction:
-        """The ratio of whole numbers that it is, or the nearest with few teeth."""
+        """The ratio as a fraction of integers, or the nearest fraction with few teeth."""
         return Fraction(self.ratio).limit_denominator(MOST_TEETH)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its joints, its ratio."""
+        """Problems of its joints and ratio."""
         what, words = f"coupling '{self.name}'", []
         if self.joint == self.other:
             yield f"{what}: couples joint '{self.joint}' with itself; name two different joints"
@@ -372,7 +373,7 @@ class Coupling(Element):
 
     @property
     def has_teeth(self) -> bool:
-        """Whether the ratio is one of whole numbers, but for printed digits."""
+        """Whether the ratio is a ratio of integers, within its printed digits."""
         f = self.fraction
         near = abs(float(f) - self.ratio) <= SAME_RATIO * abs(self.ratio)
         return near and 0 < abs(f.numerator) <= MOST_TEETH
@@ -382,14 +383,14 @@ class Coupling(Element):
         return {"joint": self.joint, "other": self.other, "ratio": self.ratio}
 
 
-# the lists of a mechanism, in the order of a file, which calls them the same
+# the lists of a mechanism, in file order; model files use the same names
 LOADS = (
     "forces", "torques", "springs", "torsions", "rotors", "couplings", "user_forces", "drives",
 )  # fmt: skip
 
 
 class LoadCalls:
-    """The calls of a mechanism that add what acts on it, one a kind, and the lists of that."""
+    """The methods of a mechanism that add applied forces, couplings and drives, one per kind, and their lists."""
 
     forces: list[Force]
     torques: list[Torque]
@@ -421,7 +422,18 @@ class LoadCalls:
     ) -> Force:
         """Let a constant force [N] act at a point of a body.
 
-        fixed_in: "world" keeps its direction, "body" turns it with the body.
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        body : Body or str
+            The body it acts on.
+        at : array_like
+            Point of application at the start [m].
+        vector : array_like
+            The force [N].
+        fixed_in : {"world", "body"}, optional
+            "world" keeps its direction; "body" rotates it with the body.
         """
         name = as_word(name, "name of a force")
         force = Force(
@@ -436,7 +448,19 @@ class LoadCalls:
     def torque(
         self, name: str, body: Body | str, vector: ArrayLike | float, *, fixed_in: str = WORLD
     ) -> Torque:
-        """Let a constant torque [N m] act on a body: a number in the plane, 3 numbers in space."""
+        """Let a constant torque [N m] act on a body: a number in the plane, 3 numbers in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the torque.
+        body : Body or str
+            The body it acts on.
+        vector : float or array_like
+            The torque [N m].
+        fixed_in : {"world", "body"}, optional
+            "world" keeps its direction; "body" rotates it with the body.
+        """
         name = as_word(name, "name of a torque")
         torque = Torque(
             name,
@@ -447,7 +471,17 @@ class LoadCalls:
         return self._add("torques", torque)
 
     def joint_torque(self, name: str, joint: Joint | str, torque: float) -> Torsion:
-        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite."""
+        """Let a revolute joint turn its second body by a constant torque [N m], its first by the opposite.
+
+        Parameters
+        ----------
+        name : str
+            Name of the torque.
+        joint : Joint or str
+            A revolute joint of two bodies.
+        torque : float
+            Torque on the second body [N m].
+        """
         return self.torsion(name, joint, torque=torque)
 
     def spring(
@@ -465,8 +499,22 @@ class LoadCalls:
     ) -> Spring:
         """Put a spring and damper between `start` on the first body and `end` on the second.
 
-        It pulls with stiffness (length - free_length) + damping (rate of length) + preload [N];
-        free_length: the length at the start if left out.
+        It pulls with stiffness (length - free_length) + damping (rate of length) + preload [N].
+
+        Parameters
+        ----------
+        name : str
+            Name of the spring.
+        first, second : Body or str
+            The two bodies.
+        start, end : array_like
+            Attachment points on the first and second body at the start [m].
+        stiffness, damping : float, optional
+            Stiffness [N/m] and damping [N s/m].
+        free_length : float, optional
+            Length without elastic force [m]. Default: the length at the start.
+        preload : float, optional
+            Constant tension [N].
         """
         name = as_word(name, "name of a spring")
         what = f"spring '{name}'"
@@ -501,8 +549,21 @@ class LoadCalls:
     ) -> Torsion:
         """Put a torsional spring and damper [N m/rad, N m s/rad] into a revolute joint of two bodies.
 
-        The angle is that of the second body seen from the first, 0 at the start, and goes on counting
-        beyond a turn.
+        On the second body it exerts torque - stiffness (angle - free_angle) - damping (rate of angle) [N m]. The
+        angle is that of the second body seen from the first, 0 at the start, with full turns counted.
+
+        Parameters
+        ----------
+        name : str
+            Name of the torsional spring.
+        joint : Joint or str
+            A revolute joint of two bodies.
+        stiffness, damping : float, optional
+            Stiffness [N m/rad] and damping [N m s/rad].
+        free_angle : float, optional
+            Angle without elastic torque [rad].
+        torque : float, optional
+            Constant torque on the second body [N m].
         """
         name = as_word(name, "name of a torsional spring")
         what = f"torsion '{name}'"
@@ -519,10 +580,20 @@ class LoadCalls:
     def rotor(
         self, name: str, joint: Joint | str, *, inertia: float = 0.0, mass: float = 0.0
     ) -> Rotor:
-        """Give the relative motion in a joint of two bodies inertia of its own: a geared rotor, an armature.
+        """Add inertia to the relative motion in a joint of two bodies: a geared rotor, an armature.
 
-        inertia [kg m^2] at a revolute or spherical joint, mass [kg] at a slider, both as seen at the joint (a
-        rotor's own times the square of its gear ratio).
+        Give the values reflected to the joint: those of the rotor times the square of its gear ratio.
+
+        Parameters
+        ----------
+        name : str
+            Name of the rotor.
+        joint : Joint or str
+            A revolute or spherical joint, or a slider, of two bodies.
+        inertia : float, optional
+            Inertia at a revolute or spherical joint [kg m^2].
+        mass : float, optional
+            Mass at a slider [kg].
         """
         name = as_word(name, "name of a rotor")
         what = f"rotor '{name}'"
@@ -539,8 +610,15 @@ class LoadCalls:
     ) -> Coupling:
         """Let two hinges or two sliders move in proportion: `joint` by ratio times the angle or travel of `other`.
 
-        Both are counted from the start position. A ratio of angles is one of whole numbers, as of teeth: -1, 2,
-        0.5, -17/43.
+        Parameters
+        ----------
+        name : str
+            Name of the coupling.
+        joint, other : Joint or str
+            Two hinges or two sliders. Their coordinates count from the initial configuration.
+        ratio : float
+            Coordinate of `joint` over that of `other`. A ratio of angles must be a ratio of integers, as of
+            numbers of teeth: -1, 2, 0.5, -17/43.
         """
         name = as_word(name, "name of a coupling")
         what = f"coupling '{name}'"
@@ -560,8 +638,15 @@ class LoadCalls:
     ) -> UserForce:
         """Let forces act at named points, computed by function(t, position, velocity).
 
-        position [m] and velocity [m/s] of the points are arrays of shape (points, dimension); the
-        function returns the forces [N], same shape. It is compiled if it can be.
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        points : sequence of str
+            Joints, points or bodies on which it acts.
+        function : callable
+            Gets time [s], position [m] and velocity [m/s] of the points, arrays of shape (points, dimension), and
+            returns the forces [N], same shape. It is compiled if possible.
         """
         name = as_word(name, "name of a user force")
         listed = [points] if isinstance(points, Joint | Marker | str) else list(points)
@@ -575,8 +660,15 @@ class LoadCalls:
     def drive(self, name: str, joint: Joint | str, motion: DriveMotion | float) -> Drive:
         """Prescribe the coordinate of a joint as a function of time.
 
-        The angle [rad] of a revolute joint or the travel [m] of a prismatic or cylindrical one, both 0
-        at the start; the length [m] of a distance joint.
+        Parameters
+        ----------
+        name : str
+            Name of the drive.
+        joint : Joint or str
+            A revolute joint (angle [rad], 0 at the start), a prismatic or cylindrical joint (travel [m], 0 at the
+            start), or a distance joint (length [m]).
+        motion : Polynomial, Sine, SmoothStep, Table, float or str
+            The coordinate as a function of time; a number is a constant.
         """
         name = as_word(name, "name of a drive")
         what = f"drive '{name}'"
@@ -602,7 +694,7 @@ def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
 
 
 def _rotor_number(kind: JointKind) -> str:
-    """Which number a rotor at a joint needs: none if it can have no rotor."""
+    """The parameter of a rotor at a joint of this kind; empty if it cannot have a rotor."""
     if kind.row.is_ball:
         return "inertia"
     return {"angle": "inertia", "travel": "mass"}.get(kind.row.coordinate or "", "")
@@ -622,6 +714,6 @@ def _vector(vector: Floats, fixed_in: str) -> dict[str, Any]:
 
 
 def _nonzero(item: object, *names: str) -> dict[str, float]:
-    """Numbers of an entry; a zero is what a file without it means, a free length is not."""
+    """Parameters of an entry without zeros, which are the default in files; a zero free length is kept."""
     values = {name: float(getattr(item, name)) for name in names}
     return {k: v for k, v in values.items() if k == "free_length" or not same_bits(v, 0.0)}

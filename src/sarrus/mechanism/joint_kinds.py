@@ -1,14 +1,14 @@
-"""The kinds of joint: a row each, and the call that makes one.
+"""The kinds of joint: one row per kind, and the methods that add them.
 
-All that other rooms know of a kind is its row: checks, files, model and pictures read it. What the judge
-knows of a kind (verdict/joint_frames.py) is derived on its own, so that each can find the other wrong.
+Checks, files, model and pictures know a kind only by its row. The verdict package derives its own description of
+each kind (verdict/joint_frames.py) independently, so that each can detect errors of the other.
 
-    shares      what the bodies have in common: "point", "axis", "directions" (all of them: no turning against
-                each other), "everything"
-    keeps       scalar products that stay constant: "arm" leads from the joint's point of the first body to
+    shares      what the bodies have in common: "point", "axis", "directions" (all of them: no relative
+                rotation), "everything"
+    keeps       scalar products that stay constant: "arm" points from the joint's point of the first body to
                 that of the second, "axis" and "second axis" are its axes, "across" stands for the directions
-                across the axis (two in space, one in the plane)
-    axis        whose it is: "" none, "common" of all bodies, "first" of the first body, "each" one of each
+                perpendicular to the axis (two in space, one in the plane)
+    axis        the bodies that have it: "" none, "common" all bodies, "first" the first body, "each" one axis each
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Glyph = Literal["pin", "ball", "square", "link", "guide", "slider", "plane"]
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a kind of joint.
+    """Description of a kind of joint.
 
-    word: as a user reads it; says: a sentence for the schema; bodies: how many it joins, 0: two or more;
-    in_plane: what to do instead in the plane, "" if it exists there; coordinate: what a drive prescribes, "" if
-    nothing; key: what a file calls its axis; glyph: how it is drawn.
+    word: its name for users; says: a sentence for the schema; bodies: how many it joins, 0: two or more;
+    in_plane: the planar alternative, "" if it exists in the plane; coordinate: what a drive prescribes, "" if
+    nothing; key: the name of its axis in files; glyph: how it is drawn.
     """
 
     word: str
@@ -62,33 +62,33 @@ class Row:
 
     @cached_property
     def slides(self) -> bool:
-        """Whether the bodies have no point in common, but a line or plane for it."""
+        """Whether the bodies have no common point, but a line or plane on which the point slides."""
         return self.on_line or self.on_plane
 
     @cached_property
     def is_link(self) -> bool:
-        """Whether it has two ends: a place on each body, none of them the joint's own."""
+        """Whether it has two ends: a point on each body, neither of which is the joint's point."""
         return ("arm", "arm") in self.keeps
 
     @cached_property
     def is_ball(self) -> bool:
-        """Whether the bodies have a point in common and turn as they like."""
+        """Whether the bodies have a common point and rotate freely."""
         return self.shares == ("point",) and not self.keeps
 
     @cached_property
     def is_rigid(self) -> bool:
-        """Whether it makes one body of its bodies; its place only names a point then."""
+        """Whether it joins its bodies rigidly; its point is then only a name."""
         return "everything" in self.shares
 
 
 class JointKind(Enum):
-    """The kinds of joint; the value is the word a user reads, `row` all that is known of it."""
+    """The kinds of joint; the value is its name for users, `row` its description."""
 
     _value_: str
     row: Row
 
     def __new__(cls, row: Row) -> JointKind:
-        """A member whose value is its word."""
+        """A member whose value is its name."""
         member = object.__new__(cls)
         member._value_ = row.word
         member.row = row
@@ -191,15 +191,15 @@ class JointKind(Enum):
     )
 
 
-# the place of a joint as a share of the length of a rod: of the first one it joins, or of the one named
+# position of a joint as a fraction of the length of a rod: the first one joined, or the one named
 Along = float | Mapping[str, float] | None
 
 
 class JointCalls:
-    """The calls of a mechanism that add a joint, one a kind.
+    """The methods of a mechanism that add a joint, one per kind.
 
-    Each takes its place as `at` [m] or as `along`: the share of the length of a rod from its first end, 0.8 of
-    the first rod that is joined, or {"beam": 0.8}.
+    Each accepts its position as `at` [m] or as `along`: the fraction of the length of a rod from its first end, as
+    in 0.8 for the first rod that is joined, or {"beam": 0.8}.
     """
 
     def _join(
@@ -224,20 +224,55 @@ class JointCalls:
     ) -> Joint:
         """Join bodies by a hinge: a pin in the plane, a hinge about `axis` in space.
 
-        at: its place [m]; or along: its share of the length of the first rod, or {"beam": 0.8}.
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        *bodies : Body or str
+            Two or more bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis : array_like, optional
+            Direction of the hinge, of any length; spatial mechanisms only.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
         """
         return self._join(JointKind.REVOLUTE, name, bodies, at, axis, along=along)
 
     def spherical(
         self, name: str, *bodies: Body | str, at: ArrayLike | None = None, along: Along = None
     ) -> Joint:
-        """Join bodies of a spatial mechanism by a ball joint."""
+        """Join bodies of a spatial mechanism by a ball joint.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        *bodies : Body or str
+            Two or more bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.SPHERICAL, name, bodies, at, along=along)
 
     def weld(
         self, name: str, *bodies: Body | str, at: ArrayLike | None = None, along: Along = None
     ) -> Joint:
-        """Join bodies rigidly, as they stand; `at` only names a point."""
+        """Join bodies rigidly in their initial configuration; `at` only names a point.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        *bodies : Body or str
+            Two or more bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.WELD, name, bodies, at, along=along)
 
     def prismatic(
@@ -250,7 +285,21 @@ class JointCalls:
         axis: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide along `axis` of the first, without turning."""
+        """Let the second body slide along `axis` of the first, without turning.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis : array_like
+            Sliding direction, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.PRISMATIC, name, (first, second), at, axis, along=along)
 
     def cylindrical(
@@ -263,7 +312,21 @@ class JointCalls:
         axis: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide along and turn about `axis` of the first; in space."""
+        """Let the second body slide along and turn about `axis` of the first; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis : array_like
+            Direction of the axis, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.CYLINDRICAL, name, (first, second), at, axis, along=along)
 
     def universal(
@@ -279,7 +342,20 @@ class JointCalls:
     ) -> Joint:
         """Join two bodies by a cross: `axis` lies in the first, `second_axis` in the second; in space.
 
-        The angle between the axes stays what it is at the start, a right angle as a rule.
+        The angle between the axes stays as it is at the start; usually it is a right angle.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        axis, second_axis : array_like
+            Directions of the axes in the first and second body, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
         """
         return self._join(JointKind.UNIVERSAL, name, (first, second), at, axis, second_axis, along)
 
@@ -293,7 +369,21 @@ class JointCalls:
         normal: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide on a plane of the first with this normal, face on face; in space."""
+        """Let the second body slide on a plane of the first with this normal, face on face; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        normal : array_like
+            Normal of the plane, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.PLANAR, name, (first, second), at, normal, along=along)
 
     def rectangular(
@@ -306,7 +396,21 @@ class JointCalls:
         normal: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Let the second body slide on a plane of the first without turning: an XY table; in space."""
+        """Let the second body slide on a plane of the first without turning: an XY table; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Its position at the start [m].
+        normal : array_like
+            Normal of the plane, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.RECTANGULAR, name, (first, second), at, normal, along=along)
 
     def point_on_line(
@@ -319,7 +423,21 @@ class JointCalls:
         axis: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Keep a point of the second body on a line of the first, along `axis` through `at`."""
+        """Keep a point of the second body on a line of the first, along `axis` through `at`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Position of the point at the start [m].
+        axis : array_like
+            Direction of the line, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.POINT_ON_LINE, name, (first, second), at, axis, along=along)
 
     def point_on_plane(
@@ -332,13 +450,37 @@ class JointCalls:
         normal: ArrayLike,
         along: Along = None,
     ) -> Joint:
-        """Keep a point of the second body on a plane of the first through `at`; in space."""
+        """Keep a point of the second body on a plane of the first through `at`; in space.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint and of its point.
+        first, second : Body or str
+            The two bodies.
+        at : array_like, optional
+            Position of the point at the start [m].
+        normal : array_like
+            Normal of the plane, of any length.
+        along : float or mapping, optional
+            Instead of `at`: the fraction of the length of the first rod, or {"beam": 0.8}.
+        """
         return self._join(JointKind.POINT_ON_PLANE, name, (first, second), at, normal, along=along)
 
     def distance(
         self, name: str, first: Body | str, second: Body | str, *, start: ArrayLike, end: ArrayLike
     ) -> Joint:
-        """Join two bodies by a massless link from `start` on the first to `end` on the second."""
+        """Join two bodies by a massless link from `start` on the first to `end` on the second.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint.
+        first, second : Body or str
+            The two bodies.
+        start, end : array_like
+            Ends of the link on the first and second body at the start [m].
+        """
         return self._link(JointKind.DISTANCE, name, (first, second), start, end)
 
     def _link(

@@ -1,4 +1,4 @@
-"""A joint: its kind, and where it is on each of its bodies. What differs between kinds is in their rows."""
+"""A joint: its kind, and its point and axis on each body. The rows of `joint_kinds` describe the kinds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .joint_kinds import JointKind
 
 @dataclass(frozen=True, eq=False, slots=True)
 class End:
-    """A joint on one of its bodies: place [m], and axis, if the kind has one that this body has.
+    """A joint on one of its bodies: point [m], and axis, if the kind has an axis on this body.
 
     axis: of a hinge or slider, direction of a line, normal of a plane; of any length.
     """
@@ -39,7 +39,7 @@ class End:
 
 @dataclass(frozen=True)
 class Gap:
-    """How far a joint is open: its places [m] and its directions [rad], of the worst of its bodies."""
+    """How far a joint is open: distance of its points [m] and angle of its directions [rad], at its worst body."""
 
     metres: float
     radians: float
@@ -52,7 +52,7 @@ class Gap:
 class Joint(Element):
     """A joint of two or more bodies; its name is the name of its point.
 
-    ends: one a body. Places and common axes are the same for all of them, unless `assemble` has to bring
+    ends: one per body. Points and common axes are the same on all of them, unless `assemble` has to bring
     them together; those of a distance joint are its two ends.
     """
 
@@ -66,12 +66,12 @@ class Joint(Element):
 
     @property
     def places(self) -> tuple[Floats, ...]:
-        """Where each body has it; empty for a weld without a place."""
+        """Its point on each body; empty for a weld without a point."""
         return tuple(e.place for e in self.ends if e.place is not None)
 
     @property
     def at(self) -> Floats | None:
-        """The place that bears its name, on its first body; a link has none."""
+        """The point with its name, on its first body; a distance joint has none."""
         return None if self.kind.row.is_link or not self.ends else self.ends[0].place
 
     @property
@@ -80,7 +80,7 @@ class Joint(Element):
         return self.ends[0].axis if self.ends else None
 
     def moved(self, moves: Moves, closed: bool) -> Joint:
-        """With its bodies; closed: they meet, so there is one place, and one axis if it is common."""
+        """Moved with its bodies; closed: they meet, so there is one point, and one axis if it is common."""
         if not moves.keys() & set(self.bodies):
             return self
         ends = [
@@ -93,21 +93,21 @@ class Joint(Element):
         ]
         row = self.kind.row
         if closed and not row.is_link:
-            # the ground does not move: its numbers are the user's own
+            # the ground does not move, so its numbers are exactly the user's
             owner = self.bodies.index(GROUND) if GROUND in self.bodies else 0
-            # where a body slides, the point is that of the second one
+            # for sliding joints, the point is that of the second body
             place = ends[1 if row.slides else owner].place
             common = row.axis == "common"
             ends = [End(e.body, place, ends[owner].axis if common else e.axis) for e in ends]
         return replace(self, ends=tuple(ends))
 
     def scaled(self, size: float) -> Joint:
-        """With its places farther out."""
+        """With its points scaled."""
         ends = (e if e.place is None else replace(e, place=size * e.place) for e in self.ends)
         return replace(self, ends=tuple(ends))
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
-        """Its bodies, its places, its axes."""
+        """Problems of its bodies, points and axes."""
         what, row = f"joint '{self.name}' ({self.kind.value})", self.kind.row
         if len(self.ends) < 2:
             yield f"{what} has {len(self.ends)} bodies; a joint connects two or more"
@@ -128,7 +128,7 @@ class Joint(Element):
         bad = [line for place in places for line in known.vector(place, where)]
         yield from bad
         if not bad:
-            # where bodies slide only the second one has its point there
+            # for sliding joints, only the second body has its point there
             for end in self.ends[1:] if row.slides else self.ends:
                 if end.place is not None:
                     yield from known.on_body(end.body, end.place, what)
@@ -175,7 +175,7 @@ class Joint(Element):
                 yield from known.direction(axis, f"{what}, axis", zero)
 
     def data(self) -> dict[str, Any]:
-        """Bodies, place and axis: one for all, or one for each body where they do not meet yet."""
+        """Bodies, point and axis: one for all, or one per body where they do not meet yet."""
         row = self.kind.row
         entry: dict[str, Any] = {self.kind.value: list(self.bodies)}
         if row.is_link:
@@ -192,7 +192,7 @@ class Joint(Element):
 
 
 def one_or_each(values: Sequence[Floats]) -> Sequence[Floats]:
-    """The one value if all are the same to the last bit, else each."""
+    """A single value if all are bit-identical, otherwise all of them."""
     same = all(v is values[0] or same_bits(v, values[0]) for v in values)
     return values[:1] if same else values
 
@@ -203,7 +203,7 @@ def _plain_each(values: Sequence[Floats]) -> Any:
 
 
 def measure_apart(joint: Joint) -> Gap:
-    """How far the places and axes of a joint are apart at the start."""
+    """Gap between the points and axes of a joint at the start."""
     far = wide = 0.0
     row, places = joint.kind.row, joint.places
     if places and not row.is_link:
@@ -217,7 +217,7 @@ def measure_apart(joint: Joint) -> Gap:
 
 
 def _size_apart(joint: Joint, place: Floats) -> float:
-    """How far a place of a joint is from the first one; where bodies slide, off their line or plane."""
+    """Distance of a point of a joint from the first one; for sliding joints, distance from the line or plane."""
     apart = [a - b for a, b in zip(place.tolist(), joint.places[0].tolist(), strict=True)]
     if joint.axis is not None and joint.kind.row.slides:
         axis = joint.axis.tolist()
@@ -231,7 +231,7 @@ def _size_apart(joint: Joint, place: Floats) -> float:
 
 
 def find_gap(joint: Joint, known: NameRegistry) -> Iterator[str]:
-    """A joint whose bodies do not meet at the start: no model can be made of it."""
+    """The problem of a joint whose bodies do not meet at the start: it cannot be modelled."""
     first, places = joint.ends[0], joint.places
     if all(e.place is first.place and e.axis is first.axis for e in joint.ends):
         return
@@ -242,7 +242,7 @@ def find_gap(joint: Joint, known: NameRegistry) -> Iterator[str]:
         if e.place is not None and e.body in known.bodies
         for p in (known.bodies[e.body].center, *(known.bodies[e.body].ends or ()))
     )
-    # places far from the origin carry the rounding of their own size
+    # points far from the origin carry rounding errors of their magnitude
     far = largest(abs(x) for p in places for x in p.tolist())
     parts = []
     if gap.metres > JOINT_GAP * size + 8e-16 * far:

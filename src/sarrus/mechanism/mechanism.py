@@ -1,9 +1,10 @@
-"""The mechanism as its user writes it: named bodies, joints, points and start velocities.
+"""The mechanism as its user defines it: named bodies, joints, points and initial velocities.
 
-A call refuses what it can see to be wrong: a name twice or unknown, a negative mass, a wrong dimension, a zero
-axis. What needs the whole is said by `check_mechanism` (which `simulate` calls first), with the user's line that
-added the culprit. A file is read to its end first: all its problems are told at once. Below it are mechanisms made
-of others: with bodies moved, larger or faster, without drives. The old one stays.
+Each call rejects errors that it can detect at once: a duplicate or unknown name, a negative mass, a wrong
+dimension, a zero axis. `check_mechanism`, which `simulate` calls first, finds errors that need the whole
+mechanism, and names the user's line that added the part. A file is read completely, and all its problems are
+reported together. The functions at the end derive new mechanisms, with bodies moved, other sizes or speeds, or
+without drives; the original is unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from .joints import End, Joint
 from .part_arrays import PartArrays
 from .snapping import snap_places
 
-# the lists of a mechanism, and what a file calls them, in the order of a file
+# lists of a mechanism and their names in model files, in file order
 STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
 PARTS = STRUCTURE | {name: name for name in LOADS}
 
@@ -51,12 +52,25 @@ PARTS = STRUCTURE | {name: name for name in LOADS}
 class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
 
-    gravity: acceleration [m/s^2]; its length says whether the mechanism is planar (2) or spatial (3).
-    All places are those of the start position, in metres. Where they are only roughly known, a joint takes
-    one place (and axis) for each of its bodies, shape (bodies, dimension), and `sarrus.assemble` closes
-    it; assemble: whether `simulate` does so by itself. Places on rods may be typed with few digits: what
-    is off a rod by less than 1e-6 of its length is moved onto it, which a note of the result states;
-    exact: reject it instead.
+    All coordinates are those of the initial configuration, in metres. If they are only roughly known, give a joint
+    one point (and axis) per body, shape (bodies, dimension), and close it with `sarrus.assemble`; with
+    `mechanism.assemble = True`, `simulate` does so itself. Points on rods may be typed with few digits: a point
+    that is off its rod by less than 1e-6 of the rod's length is moved onto it, and a note of the result says so.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name of the mechanism.
+    gravity : array_like, optional
+        Gravitational acceleration [m/s^2]. Two components make the mechanism planar, three make it spatial.
+    exact : bool, optional
+        Reject points that are off their rod instead of moving them.
+
+    Examples
+    --------
+    >>> m = sarrus.Mechanism("pendulum")
+    >>> rod = m.rod("rod", (0.0, 0.0), (1.0, 0.0), mass=1.0)
+    >>> joint = m.revolute("O", m.ground, rod, at=(0.0, 0.0))
     """
 
     GROUND = GROUND
@@ -77,19 +91,19 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             setattr(self, loads, [])
         self.velocities: list[tuple[str, Floats]] = []
         self.angular_velocities: list[tuple[str, Floats]] = []
-        # what every run looks for
+        # events that every run locates
         self.events: list[Event] = []
-        # whether calls refuse what they see to be wrong; where parts were added: file and line of the user
+        # whether calls reject errors at once; file and line of the user that added each part
         self.at_once = True
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
         self._known: NameRegistry | None = None
         self._former: list[Body] = []
         self._counts: list[int] = []
-        # bodies and joints as arrays, as they were read last
+        # bodies and joints as arrays, cached
         self.part_arrays: PartArrays | None = None
-        # what `sarrus simulate` does unless told otherwise: duration [s], output_step [s], tolerance, ...
+        # defaults of `sarrus simulate`: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
-        # what a user should know of where it comes from: an import tells what it changed and dropped
+        # notes on the origin of the mechanism: an import reports what it changed and dropped
         self.told: list[str] = []
 
     @property
@@ -99,7 +113,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
     @property
     def size(self) -> float:
-        """How far its bodies and joints spread at the start [m]: the diagonal of the box around them."""
+        """Extent of its bodies and joints at the start [m]: the diagonal of their bounding box."""
         places = [body.center for body in self.bodies]
         places += [end for body in self.bodies if body.ends for end in body.ends]
         places += [place for joint in self.joints for place in joint.places]
@@ -110,7 +124,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return f"<Mechanism '{self.name}': {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints>"
 
     def plot(self) -> Any:
-        """A matplotlib figure of the mechanism as it stands, with the names of its joints and points."""
+        """A matplotlib figure of the initial configuration, with the names of joints and points."""
         from ..scene import notebook_view
 
         return notebook_view.draw_mechanism(self)
@@ -120,7 +134,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
         return notebook_view.mechanism_card(self)
 
-    # the whole
+    # the whole mechanism
 
     def structure(self) -> Iterator[Element]:
         """Bodies, joints and points."""
@@ -128,18 +142,18 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             yield from getattr(self, name)
 
     def loads(self) -> Iterator[Element]:
-        """All that acts on it, in the order of a file."""
+        """All applied forces, couplings, rotors and drives, in file order."""
         for name in LOADS:
             yield from getattr(self, name)
 
     def copy(self) -> Mechanism:
-        """A mechanism of its own with the same parts: what is added to one does not change the other."""
+        """An independent copy: parts added to one mechanism do not change the other."""
         return self.mapped(None)
 
     __copy__ = copy
 
     def mapped(self, change: Callable[[Any], Any] | None) -> Mechanism:
-        """A copy with every part changed by a function of it, if there is one."""
+        """A copy with every part replaced by `change(part)`, if `change` is given."""
         new = object.__new__(type(self))
         for name, value in vars(self).items():
             if change and name in PARTS:
@@ -163,7 +177,21 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     ) -> Body:
         """Add a uniform straight rod from `start` to `end`.
 
-        section: side of its square cross section [m]; 0 is a thin rod without inertia about its axis.
+        Parameters
+        ----------
+        name : str
+            Name of the body.
+        start, end : array_like
+            Ends of the rod at the start [m].
+        mass : float
+            Mass [kg].
+        section : float, optional
+            Side of its square cross section [m]; 0 is a thin rod without inertia about its axis.
+
+        Returns
+        -------
+        Body
+            The rod, to be passed to joints.
         """
         name = as_word(name, "name of a rod")
         a = as_vector(start, f"start of rod '{name}'", "LENGTH")
@@ -177,8 +205,22 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     ) -> Body:
         """Add a rigid body by its mass, centre of mass and inertia about that centre.
 
-        inertia [kg m^2]: a number in the plane; in space a 3 x 3 matrix, or its three diagonal
-        entries, in world directions at the start; left out, a point mass.
+        Parameters
+        ----------
+        name : str
+            Name of the body.
+        mass : float
+            Mass [kg].
+        center : array_like
+            Centre of mass at the start [m].
+        inertia : array_like, optional
+            Inertia about the centre of mass [kg m^2]. Planar: a number. Spatial: a 3 x 3 matrix, or its three
+            diagonal entries, in world axes at the start. Default: a point mass.
+
+        Returns
+        -------
+        Body
+            The body, to be passed to joints.
         """
         name = as_word(name, "name of a body")
         c = as_vector(center, f"center of body '{name}'", "LENGTH")
@@ -192,7 +234,22 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return self._add("bodies", Body(name, kilograms, c, values))
 
     def point(self, name: str, body: Body | str, at: ArrayLike) -> Marker:
-        """Name a point of a body, to observe it or to give it a velocity."""
+        """Name a point of a body, to observe it or to give it a velocity.
+
+        Parameters
+        ----------
+        name : str
+            Name of the point.
+        body : Body or str
+            The body that carries it.
+        at : array_like
+            Its coordinates at the start [m].
+
+        Returns
+        -------
+        Marker
+            The point.
+        """
         name = as_word(name, "name of a point")
         marker = Marker(
             name,
@@ -201,13 +258,20 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         )
         return self._add("markers", marker)
 
-    # start velocities
+    # initial velocities
 
     def set_velocity(self, point: Joint | Marker | str, velocity: ArrayLike) -> None:
         """Give the start velocity [m/s] of a joint or named point.
 
-        What is not given follows from the joints; where they leave it free, the motion of least
-        kinetic energy is taken, and the result says so.
+        Velocities that are not given follow from the joints. If the joints do not determine them, the motion of
+        least kinetic energy is used, and a note of the result says so.
+
+        Parameters
+        ----------
+        point : str
+            Name of a joint or point.
+        velocity : array_like
+            Its velocity [m/s].
         """
         name = (
             point.name
@@ -220,7 +284,15 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.velocities.append(given)
 
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
-        """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3."""
+        """Give the start angular velocity of a body [rad/s]: a number in the plane, else 3.
+
+        Parameters
+        ----------
+        body : Body or str
+            The body.
+        velocity : float or array_like
+            Its angular velocity [rad/s]: a number in the plane, a vector in space.
+        """
         name = self._name(body, "angular velocity of a body")
         given = (name, as_vector(velocity, f"angular velocity of '{name}'", "ANGULAR_VELOCITY"))
         if self.at_once:
@@ -228,7 +300,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.angular_velocities.append(given)
 
     def event(self, name: str, quantity: Any = None, **what: Any) -> Event:
-        """Add an event that every run looks for; arguments as for `sarrus.when`."""
+        """Add an event that every run locates; arguments as for `sarrus.when`."""
         event = when(quantity, name=name, **what)
         if any(other.name == event.name for other in self.events):
             raise MechanismError(f"event '{name}': there is one of this name; choose another name")
@@ -246,7 +318,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     # files
 
     def save(self, path: str | Path) -> None:
-        """Write a model file (YAML); `load` reads it back to the last bit."""
+        """Write a model file (YAML); `load` reads it back bit for bit."""
         from .files import save
 
         save(self, path)
@@ -259,13 +331,13 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return load(path)
 
     def _add(self, block: str, part: Part) -> Part:
-        """Add a part to its list; what can be seen to be wrong with it is an error of this call."""
+        """Add a part to its list; raises MechanismError for detectable errors."""
         parts = getattr(self, block)
         if not self.at_once:
             parts.append(part)
             return part
         if self._look(block, part):
-            # parts may have been exchanged in the lists: what they are now counts
+            # the lists may have been edited; rebuild the registry from their current contents
             self._known = None
             self._refuse(self._look(block, part))
         known = self._now()
@@ -291,12 +363,24 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return next(p for p in getattr(self, block) if p.name == part.name)
 
     def exchange(self, block: str, number: int, part: Part, check: bool = True) -> Part:
-        """Put another part in the place of one; check: what can be seen to be wrong with it is an error."""
+        """Replace a part by another one.
+
+        Parameters
+        ----------
+        block : str
+            Name of the list: "bodies", "joints", ...
+        number : int
+            Index of the part in the list.
+        part : Element
+            The new part.
+        check : bool, optional
+            Raise MechanismError if the new part has detectable errors.
+        """
         if check and self.at_once:
             self._refuse(part.problems(self._now()))
         parts = getattr(self, block)
         if block == "bodies":
-            # whoever has the old one still means this body
+            # references to the old part still mean this body
             self._former.append(parts[number])
         parts[number] = part
         self._known = self.part_arrays = None
@@ -309,13 +393,13 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self._known = None
 
     def _look(self, block: str, part: Element) -> list[str]:
-        """What is wrong with a part that is to be added."""
+        """Problems of a part that is to be added."""
         known = self._now()
         known.typed.clear()
         return [*self._taken(block, part.name, known), *part.problems(known)]
 
     def _taken(self, block: str, name: str, known: NameRegistry) -> Iterator[str]:
-        """Whether another part has its name already."""
+        """Whether another part already has this name."""
         if block == "bodies" and name == self.GROUND:
             yield f"a body is called '{name}', the name of the fixed frame; choose another name"
         taken = {
@@ -328,7 +412,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             yield f"2 {what.get(block, 'forces or drives')} are called '{name}'; give each a name of its own"
 
     def _now(self) -> NameRegistry:
-        """What there is so far; lists that a user has changed himself are read again."""
+        """The names so far; lists that a user has edited are read again."""
         if self._known is None or self._count() != self._counts:
             self._known, self._counts = NameRegistry(self, not self.exact), self._count()
             present = {(block, part.name) for block in PARTS for part in getattr(self, block)}
@@ -339,7 +423,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return [len(getattr(self, block)) for block in PARTS]
 
     def _refuse(self, problems: Iterable[str]) -> None:
-        """Raise what is wrong, if anything is."""
+        """Raise MechanismError if there are problems."""
         found = list(problems)
         if found:
             raise MechanismError("\n".join(found))
@@ -347,7 +431,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     def _name(self, body: Body | str, what: str) -> str:
         if not isinstance(body, Body | str):
             raise MechanismError(f"{what}: {body!r} is no body; give a body or its name")
-        # bodies are told apart by identity: another mechanism may have one of this name
+        # bodies are compared by identity: another mechanism may have one of the same name
         if isinstance(body, Body) and body is not self.ground and not self._has(body):
             raise MechanismError(
                 f"{what}: body '{body.name}' belongs to another mechanism; add it to this one first"
@@ -355,7 +439,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         return body if isinstance(body, str) else body.name
 
     def _has(self, body: Body) -> bool:
-        """Whether a body is one of this mechanism; most are found where they were added."""
+        """Whether a body belongs to this mechanism; most are found where they were added."""
         at = self._known.numbers.get(body.name) if self._known else None
         there = at is not None and at < len(self.bodies) and self.bodies[at] is body
         return there or body in self.bodies or body in self._former
@@ -404,7 +488,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     def _along(
         self, bodies: Sequence[Body | str], at: ArrayLike | None, along: Along, what: str
     ) -> Floats:
-        """The place at a share of the length of one of the bodies, the first one that is a rod if not named."""
+        """The point at a fraction of the length of one of the bodies; default: the first one that is a rod."""
         if at is not None:
             raise MechanismError(f"{what}: give at or along, not both")
         rods = {b.name: b for b in self.bodies if b.ends is not None}
@@ -450,7 +534,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         places: Sequence[Floats | None],
         axes: Sequence[Floats | None],
     ) -> Joint:
-        """Add a joint with a place and axis for each body, or one for all."""
+        """Add a joint with one point and axis for each body, or one for all."""
         n = len(bodies)
         places, axes = (list(x) * n if len(x) == 1 else x for x in (places, axes))
         names = [self._name(b, f"joint '{name}'") for b in bodies]
@@ -459,7 +543,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
 
 def user_line() -> tuple[str, int]:
-    """File and line of whoever calls this package."""
+    """File and line of the code that calls this package."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "sarrus":
         frame = frame.f_back
@@ -467,7 +551,7 @@ def user_line() -> tuple[str, int]:
 
 
 def _each(values: ArrayLike | None, what: str, kind: str = "") -> list[Floats | None]:
-    """A vector for each body of a joint, one if it is for all, none if there is none."""
+    """One vector per body of a joint, a single one if it applies to all, an empty list if there is none."""
     if values is None:
         return []
     vectors = as_vector(values, what, kind)
@@ -477,19 +561,19 @@ def _each(values: ArrayLike | None, what: str, kind: str = "") -> list[Floats | 
 
 
 def move_bodies(mechanism: Mechanism, moves: Moves, *, closed: bool = True) -> Mechanism:
-    """A new mechanism with bodies moved by name; what is not moved is the same to the last bit.
+    """A new mechanism with bodies moved by name; everything that is not moved stays bit-identical.
 
-    Rods, joint places and axes, points, ends of springs, places of forces and directions fixed in a body
-    go along; velocities stay as given. closed: the bodies meet in their joints, so each joint gets one
-    place; else the places of its bodies are kept apart.
+    Rods, points and axes of joints, named points, ends of springs, points of forces and body-fixed directions move
+    with their bodies; velocities stay as given. closed: the bodies meet in their joints, so each joint gets one
+    point; otherwise each of its bodies keeps its own point.
     """
     return mechanism.mapped(lambda part: part.moved(moves, closed))
 
 
 def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
-    """A new mechanism whose rods have these lengths [m], by name; they grow from their first ends.
+    """A new mechanism whose rods have these lengths [m], by name; their first ends stay in place.
 
-    What is on a rod keeps its share of the length; joints may be open afterwards.
+    Points on a rod keep their fraction of the length; joints may be open afterwards.
     """
     moves = {}
     for name, given in lengths.items():
@@ -502,7 +586,7 @@ def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
         if not (length > 0 and np.isfinite(length)) or ends is None:
             raise MechanismError(f"length of rod '{name}': {length:g} m; give a positive length")
         drawn = float(np.linalg.norm(ends[1] - ends[0]))
-        # a rod drawn to its length stays what it is, to the last bit
+        # a rod that is drawn at this length stays bit-identical
         if length != drawn:
             moves[name] = Move(ends[0], length / drawn * np.eye(mechanism.dimension), ends[0])
     return move_bodies(mechanism, moves, closed=False)
@@ -511,9 +595,9 @@ def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
 def vary(
     mechanism: Mechanism, *, size: float = 1.0, speed: float = 1.0, gravity: float = 1.0
 ) -> Mechanism:
-    """A copy with all lengths times `size`, start velocities times `speed`, weight times `gravity`.
+    """A copy with all lengths times `size`, initial velocities times `speed` and gravity times `gravity`.
 
-    Masses stay what they are, so inertias grow with the square of the size.
+    Masses are unchanged, so inertias grow with the square of the size.
     """
     if not size > 0:
         raise MechanismError(f"size = {size:g}; give a positive factor")
@@ -534,7 +618,7 @@ def vary(
 
 
 def without_drives(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism with its drives left out: they count from wherever it stands at the start."""
+    """The same mechanism without its drives, whose motion counts from the initial configuration."""
     if not mechanism.drives:
         return mechanism
     out = mechanism.copy()
@@ -543,7 +627,7 @@ def without_drives(mechanism: Mechanism) -> Mechanism:
 
 
 def loosen_rods(mechanism: Mechanism) -> Mechanism:
-    """Plain bodies instead of the rods whose joints a bridged misfit has put beside them."""
+    """A copy in which rods become general bodies where a mismatch repair has moved joints off their axes."""
     bodies = {b.name: b for b in mechanism.bodies}
     beside = {
         name

@@ -1,6 +1,6 @@
 """Functions of time for drives: polynomial, sine, smooth step, table with a spline.
 
-Each is a sum of a piecewise polynomial and a sine: that is all a kernel needs to know of it.
+Each is the sum of a piecewise polynomial and a sine, which is the only form that kernels know.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sine:
 class SmoothStep:
     """From `first` before t = begin to `last` after t = end, smoothly.
 
-    Between them the polynomial of degree five whose rate and acceleration vanish at both ends.
+    In between it is the polynomial of degree five whose first and second derivatives vanish at both ends.
     """
 
     first: float
@@ -85,7 +85,7 @@ class Table:
             Columns by their names (without unit) or numbers. Times are shifted to begin at 0.
         noise
             Standard deviation of the noise in the values, in SI. Values are replaced by those of the smoothest
-            cubic spline [Reinsch1967] whose mean square distance from them is noise^2; 0 takes them as they are.
+            cubic spline [Reinsch1967] whose mean square distance from them is noise^2; 0 keeps them unchanged.
             A drive follows its table exactly, and accelerations are second differences: noise of 0.1 mm in
             values 1 ms apart is an acceleration of 100 m/s^2.
         """
@@ -97,9 +97,8 @@ DriveMotion = Polynomial | Sine | SmoothStep | Table
 
 @dataclass(frozen=True, eq=False)
 class MotionPieces:
-    """A motion as numbers: on piece i, from breaks[i] on, sum_k coefficients[i, k] (t - breaks[i])^k;
-    to that comes amplitude sin(angular t + phase). end: where it stops being defined [s]. All numbers may be those
-    of a tape.
+    """The coefficients of a motion: from breaks[i] on, sum_k coefficients[i, k] (t - breaks[i])^k, plus
+    amplitude sin(angular t + phase). end: the end of its definition [s]. All numbers may be traced.
     """
 
     breaks: Floats
@@ -114,11 +113,11 @@ class MotionPieces:
         return self.derivative(t, 0)
 
     def rate(self, t: float) -> Scalar:
-        """Its rate at a time; at a break the later piece counts."""
+        """Its time derivative; at a break that of the later piece."""
         return self.derivative(t, 1)
 
     def derivative(self, t: float, n: int) -> Scalar:
-        """Its n-th derivative at a time; at a break the later piece counts."""
+        """Its n-th derivative at a time; at a break that of the later piece."""
         i = max(int(np.searchsorted(self.breaks, t, side="right")) - 1, 0)
         s, out = t - self.breaks.tolist()[i], 0.0
         for k, c in reversed(list(enumerate(self.coefficients[i].tolist()))[n:]):
@@ -130,7 +129,7 @@ class MotionPieces:
 
 
 def make_pieces(motion: DriveMotion) -> MotionPieces:
-    """The numbers of a checked motion."""
+    """The coefficients of a checked motion."""
     if isinstance(motion, Polynomial):
         return MotionPieces(np.zeros(1), as_rows([motion.coefficients]))
     if isinstance(motion, Sine):
@@ -144,7 +143,7 @@ def make_pieces(motion: DriveMotion) -> MotionPieces:
     from scipy.interpolate import CubicSpline
 
     spline = CubicSpline(motion.times, motion.values)
-    # its coefficients come with the highest power first
+    # SciPy gives coefficients with the highest power first
     return MotionPieces(
         spline.x[:-1], np.ascontiguousarray(spline.c[::-1].T), end=float(spline.x[-1])
     )
@@ -160,26 +159,26 @@ def _step_pieces(motion: SmoothStep) -> MotionPieces:
     ]
     still = [0.0] * 5
     rows = [[motion.first, *still], [motion.first, 0.0, 0.0, *between], [motion.last, *still]]
-    # the first piece counts from before any run
+    # the first piece begins before any run
     [breaks] = as_rows([[min(0.0, motion.begin) - 1.0, motion.begin, motion.end]])
     return MotionPieces(breaks, as_rows(rows))
 
 
 def as_rows(rows: Sequence[Sequence[Scalar]]) -> Floats:
-    """An array of floats, or of numbers of a tape."""
+    """An array of floats, or of traced numbers."""
     traced = any(isinstance(x, TracedNumber) for row in rows for x in row)
     return np.array([list(row) for row in rows], dtype=object if traced else float)
 
 
 def is_traced(motion: DriveMotion) -> bool:
-    """Whether it has numbers of a tape."""
+    """Whether it has traced numbers."""
     return any(
         isinstance(x, TracedNumber) for value in vars(motion).values() for x in np.ravel(value)
     )
 
 
 def motion_data(motion: DriveMotion) -> dict[str, Any]:
-    """A motion as plain data: what its entry of a file holds."""
+    """A motion as plain data, as in its entry of a file."""
     if isinstance(motion, Polynomial):
         return {"polynomial": [float(c) for c in motion.coefficients]}
     if isinstance(motion, Sine):
@@ -191,7 +190,7 @@ def motion_data(motion: DriveMotion) -> dict[str, Any]:
 
 
 def read_motion(data: Any) -> DriveMotion:
-    """The motion of plain data as `motion_data` writes it; numbers may be those of a tape."""
+    """The motion of plain data as `motion_data` writes it; numbers may be traced."""
 
     def numbers(values: Any) -> list[Any]:
         return [np.asarray(x).item() for x in values]
@@ -207,7 +206,7 @@ def read_motion(data: Any) -> DriveMotion:
 
 
 def check_motion(motion: object, what: str) -> list[str]:
-    """What is wrong with a motion, in words."""
+    """Problems of a motion, as sentences."""
     if not isinstance(motion, DriveMotion):
         return [f"{what}: {motion!r} is no motion; give a Polynomial, Sine, SmoothStep or Table"]
     numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
@@ -242,7 +241,7 @@ def check_motion(motion: object, what: str) -> list[str]:
 def as_motion(motion: DriveMotion | float | int, what: str, turns: bool | None) -> DriveMotion:
     """A motion; a plain number is a constant, text with units is read as in model files.
 
-    turns: whether it is that of an angle; None if the joint is not known.
+    turns: whether it is the motion of an angle; None if the joint is unknown.
     """
     if isinstance(motion, bool):
         raise MechanismError(f"{what}: {motion!r} is no motion; give a Polynomial, Sine or Table")
@@ -261,7 +260,7 @@ def _has_text(motion: DriveMotion) -> bool:
 
 
 def _in_si(motion: DriveMotion, units: Any, turns: bool, what: str) -> DriveMotion:
-    """A motion with its text as numbers in SI."""
+    """A motion with text converted to numbers in SI."""
     kind = units.ANGLE if turns else units.LENGTH
 
     def read(value: Any, kind: Any, word: str) -> Any:

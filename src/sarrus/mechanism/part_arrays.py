@@ -1,7 +1,7 @@
 """Bodies and joints of a mechanism as arrays, read once: reading objects takes longer than computing with them.
 
-They stay with the mechanism and its copies, and are valid while its parts are the same objects with the same
-numbers. Numbers may be those of a tape; the arrays hold objects then.
+The arrays are shared by the mechanism and its copies, and are valid while its parts are the same objects with the
+same numbers. Numbers may be traced; the arrays then contain objects.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 FLOAT, OBJECT = np.dtype(np.float64), np.dtype(object)
-# kinds by their ids: hashing one takes longer
+# kinds by their ids: hashing a kind takes longer
 _NUMBERS = {id(kind): n for n, kind in enumerate(JointKind)}
 
 
 class Vectors(NamedTuple):
-    """Vectors as rows, and which of them have as many numbers as they should, all finite; zeros for others."""
+    """Vectors as rows, and which of them are finite and of the right length; zeros for the others."""
 
     rows: Floats
     good: Flags
 
 
 def read_parts(m: Mechanism) -> PartArrays:
-    """The parts of a mechanism as they are now."""
+    """The current parts of a mechanism."""
     known = m.part_arrays
     if known is None or not known.are_of(m):
         known = m.part_arrays = PartArrays(m)
@@ -45,7 +45,7 @@ def read_parts(m: Mechanism) -> PartArrays:
 
 
 def known_parts(m: Mechanism) -> PartArrays:
-    """The same if they were read just now: only the objects are compared, not their numbers."""
+    """The same if they were just read: compares only the objects, not their numbers."""
     known = m.part_arrays
     return known if known is not None and known.have_parts_of(m) else read_parts(m)
 
@@ -54,10 +54,10 @@ class PartArrays:
     """Bodies, joints and ends of joints, in their order.
 
     Bodies: names, mass, section, is_rod, center, start, end. Joints: joint_names, kind, counts (of their ends),
-    is_one (whether all ends have the place and axis of the first). Ends, joint by joint: joint, body (the ground
-    is after all bodies; -1 if there is none of that name), place and axis: their rows in `places` and `axes`,
-    which hold those of the first ends of all joints, then what others have of their own.
-    bits: all numbers, to compare; is_traced: whether they are those of a tape, which are not compared.
+    is_one (whether all ends have the point and axis of the first). Ends, joint by joint: joint, body (the ground
+    comes after all bodies; -1 for an unknown name), place and axis: their rows in `places` and `axes`,
+    which contain those of the first ends of all joints, then those of other ends that differ.
+    bits: all numbers, to compare; is_traced: whether they are traced, in which case they are not compared.
     """
 
     def __init__(self, m: Mechanism) -> None:
@@ -86,11 +86,11 @@ class PartArrays:
         self.bits = [] if self.is_traced else [_bits_of(x) for x in self._arrays]
 
     def _distinct(self, values: list[Any]) -> tuple[list[Any], Ints]:
-        """What the first ends of joints have, then what others have of their own; and which each end has."""
+        """Values of the first ends of joints, then those of other ends that differ; and the index for each end."""
         n = len(self.joints)
         first = np.cumsum(self.counts) - self.counts
         ids = np.fromiter(map(id, values), np.int64, len(values))
-        # a joint without bodies has nothing
+        # a joint without bodies has no ends
         some = self.counts > 0
         firsts = [
             values[i] if has else None for i, has in zip(first.tolist(), some.tolist(), strict=True)
@@ -101,18 +101,18 @@ class PartArrays:
         return firsts + [values[i] for i in own.tolist()], row
 
     def have_parts_of(self, m: Mechanism) -> bool:
-        """Whether a mechanism has the same bodies and joints, whatever their numbers are by now."""
+        """Whether a mechanism has the same bodies and joints, whatever their current numbers."""
         return self.bodies == m.bodies and self.joints == m.joints and self.dimension == m.dimension
 
     def are_of(self, m: Mechanism) -> bool:
-        """Whether they are those of a mechanism as it is now: parts never change, but numbers in arrays may."""
+        """Whether they match the current mechanism: parts are immutable, but numbers in arrays may change."""
         return self.have_parts_of(m) and self.bits == [_bits_of(x) for x in self._arrays]
 
-    # as a whole
+    # the whole mechanism
 
     @cached_property
     def topology(self) -> tuple[Any, ...] | None:
-        """All but the numbers, to compare; None where an array is not what it should be."""
+        """Everything except the numbers, to compare; None if an array is invalid."""
         vector, inertia = (self.dimension,), () if self.dimension == 2 else (3, 3)
         for values, shape in zip(self._arrays, (vector, inertia, *[vector] * 4), strict=True):
             kinds = {(x.shape, x.dtype) for x in values if x is not None}
@@ -125,7 +125,7 @@ class PartArrays:
 
     @cached_property
     def numbers(self) -> Any:
-        """All numbers in a row, as `with_numbers` takes them: floats as an array, those of a tape as a list."""
+        """All numbers in one sequence, as for `with_numbers`: floats as an array, traced numbers as a list."""
         if self.is_traced:
             given = [x for values in self._arrays for x in values if x is not None]
             scalars = [x for array in given for x in array.ravel().tolist()]
@@ -160,19 +160,19 @@ class PartArrays:
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """The place of each body in the list; the ground is after all bodies."""
+        """The index of each body in the list; the ground comes after all bodies."""
         found = {name: n for n, name in enumerate(self.names)}
         found.setdefault(GROUND, len(self.bodies))
         return found
 
     @cached_property
     def mass(self) -> Floats:
-        """Masses [kg]; zero where one is not a number."""
+        """Masses [kg]; zero for invalid ones."""
         return self._masses[0]
 
     @property
     def has_mass(self) -> Flags:
-        """Which of them are finite."""
+        """Which masses are finite."""
         return self._masses[1]
 
     @cached_property
@@ -228,37 +228,37 @@ class PartArrays:
 
     @cached_property
     def places(self) -> Vectors:
-        """Places of the ends [m], each once a joint."""
+        """Points of the ends [m], once per joint if they are the same."""
         return self._vectors(4)
 
     @cached_property
     def axes(self) -> Vectors:
-        """Their axes."""
+        """Axes of the ends."""
         return self._vectors(5)
 
     @cached_property
     def has_place(self) -> Flags:
-        """Which rows of `places` there are."""
+        """Which rows of `places` exist."""
         return np.array([x is not None for x in self._arrays[4]], dtype=bool)
 
     @cached_property
     def has_axis(self) -> Flags:
-        """Which rows of `axes` there are."""
+        """Which rows of `axes` exist."""
         return np.array([x is not None for x in self._arrays[5]], dtype=bool)
 
     @cached_property
     def is_one(self) -> Flags:
-        """Joints all of whose ends have the place and axis of the first."""
+        """Joints all of whose ends have the point and axis of the first."""
         n = len(self.joints)
         own = np.maximum(self.place, self.axis) >= n
         return np.bincount(self.joint[own], minlength=n) == 0
 
     def are(self, is_so: Callable[[Row], bool]) -> Flags:
-        """Whether something holds for the kind of each joint."""
+        """Whether the kind of each joint satisfies a condition."""
         return np.array([is_so(kind.row) for kind in JointKind])[self.kind]
 
     def joints_that(self, are: Callable[[Row], bool]) -> list[Joint]:
-        """Joints of kinds for which something holds."""
+        """Joints whose kind satisfies a condition."""
         return [self.joints[i] for i in np.flatnonzero(self.are(are)).tolist()]
 
     def _vectors(self, i: int) -> Vectors:
@@ -273,7 +273,7 @@ class PartArrays:
 
 
 def take_array(like: Any, numbers: Iterator[Any]) -> Any:
-    """An array of the same shape with the next of some numbers; of objects if they are those of a tape."""
+    """An array of the same shape filled with the next numbers of a sequence; of objects if they are traced."""
     values = list(itertools.islice(numbers, like.size))
     out = np.empty(like.size, dtype=object if TracedNumber in set(map(type, values)) else float)
     out[:] = values
@@ -281,7 +281,7 @@ def take_array(like: Any, numbers: Iterator[Any]) -> Any:
 
 
 def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:
-    """Floats or arrays of one number, and which of them are finite; numbers of a tape as they are."""
+    """Floats or arrays of one number, and which of them are finite; traced numbers unchanged."""
     kinds = set(map(type, values))
     if kinds <= {float}:
         found = np.array(values, dtype=float)
@@ -295,7 +295,7 @@ def read_numbers(values: list[Any]) -> tuple[Floats, Flags]:
 
 
 def read_vectors(values: list[Any], width: int, bits: bytes) -> Vectors:
-    """Vectors of floats, or None, as rows; bits: theirs."""
+    """Vectors of floats, or None, as rows; bits: their bytes."""
     shape = (width,)
     given = [x for x in values if x is not None]
     usual = {x.dtype for x in given} == {FLOAT} and {x.shape for x in given} == {shape}
@@ -309,7 +309,7 @@ def read_vectors(values: list[Any], width: int, bits: bytes) -> Vectors:
         some = [values[i] for i in np.flatnonzero(good).tolist()]
         rows[good] = np.concatenate(some).astype(float).reshape(-1, width)
     good &= np.isfinite(rows).all(axis=1)
-    # what is not a number would only make noise
+    # invalid values would only cause warnings
     rows[~good] = 0.0
     return Vectors(rows, good)
 

@@ -1,6 +1,6 @@
-"""Quick checks over arrays: which bodies and joints of a large mechanism need to be checked one by one.
+"""Quick checks over arrays: which bodies and joints of a large mechanism must be checked one by one.
 
-Parts that are passed over have no problems for certain; what is unusual, or close to a limit, is checked itself.
+Parts that pass are certain to have no problems; unusual parts, and parts close to a limit, are checked one by one.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from ..thresholds import ON_ROD
 from .elements import Element
 from .part_arrays import PartArrays
 
-# bodies or joints from which on it pays to check them over arrays first
+# bodies or joints from which on a check over arrays pays off
 MANY = 64
-# of what is allowed, how much is sound for certain
+# fraction of an allowed limit that is certainly valid
 SHARE = 0.5
 
 
 def parts_to_check(block: str, parts: Sequence[Any], arrays: PartArrays) -> Sequence[Element]:
-    """Parts that may have problems; block: what they are."""
+    """Parts that may have problems; block: their kind."""
     checks = {"bodies": _sound_bodies, "joints": _sound_joints}
     few = max(len(arrays.bodies), len(arrays.joints)) < MANY
-    # a tape records the check of each part
+    # when tracing, the check of each part is recorded
     if few or arrays.is_traced or block not in checks:
         return parts
     return [parts[i] for i in np.flatnonzero(~checks[block](arrays)).tolist()]
 
 
 def _sound_bodies(c: PartArrays) -> Flags:
-    """Bodies with a mass, and with two ends or a centre and an inertia."""
+    """Bodies with a valid mass, and with two ends or a centre and an inertia."""
     good = c.has_mass & (c.mass > 0.0)
     apart = _size(c.end.rows - c.start.rows)
     size = np.maximum(np.abs(c.start.rows), np.abs(c.end.rows)).max(axis=1, initial=0.0)
@@ -45,10 +45,10 @@ def _sound_bodies(c: PartArrays) -> Flags:
 
 
 def _sound_joints(c: PartArrays) -> Flags:
-    """Joints with one place, and one axis or none, on all of their bodies, which are different ones."""
+    """Joints with one point, and one axis or none, on all of their bodies, which are all different."""
     planar = c.dimension == 2
     n = len(c.joints)
-    # kinds whose places and axes are those of all bodies
+    # kinds whose points and axes are common to all bodies
     plain = c.are(
         lambda row: (
             row.axis in ("", "common")
@@ -56,7 +56,7 @@ def _sound_joints(c: PartArrays) -> Flags:
         )
     )
     good = plain & c.is_one & (c.counts > 1) & c.places.good[:n]
-    # the same body twice: neighbours when they are sorted
+    # a duplicate body: neighbours after sorting
     order = np.lexsort((c.body, c.joint))
     joint, body = c.joint[order], c.body[order]
     good[joint[1:][(joint[1:] == joint[:-1]) & (body[1:] == body[:-1])]] = False
@@ -69,8 +69,8 @@ def _sound_joints(c: PartArrays) -> Flags:
 
 
 def _off_body(c: PartArrays) -> Flags:
-    """Joints that may be beside one of their bodies, or have one that is not there."""
-    # of the ground, and of what is unknown; they and bodies that are no rods have no ends to be beside of
+    """Joints that may be off one of their bodies, or have an unknown body."""
+    # rows of the ground and of unknown bodies; like bodies that are not rods, they have no ends
     none = np.zeros((2, c.dimension))
     is_rod = np.append(c.is_rod, [False, False])
     start, end = (np.concatenate([x.rows, none]) for x in (c.start, c.end))
@@ -89,7 +89,7 @@ def _off_body(c: PartArrays) -> Flags:
 
 
 def _sound_inertias(c: PartArrays) -> Flags:
-    """Bodies whose inertia is that of some body; those of rods follow from their ends."""
+    """Bodies with a physically possible inertia; the inertias of rods follow from their ends."""
     inertia = c.inertia
     if not isinstance(inertia, np.ndarray) or inertia.shape[1:] != (
         () if c.dimension == 2 else (3, 3)

@@ -1,11 +1,12 @@
-"""Typed coordinates: joints, points and ends that are a little off their rods are moved onto them.
+"""Typed coordinates: joints, points and ends that are slightly off their rods are moved onto them.
 
-Whoever types a place with seven digits on a slanted rod is off by some 1e-8 of its length. Places P of joints and
-ends a, b of rods are moved by the least displacement (sum of squares) after which
+A point on an inclined rod that is typed with seven digits is off by about 1e-8 of the rod's length. Points P of
+joints and ends a, b of rods are moved by the smallest displacement (least squares) after which
 
     (1 - s) a + s b = P        for each joint on a rod,
 
-s being free between the ends. What was typed consistently is heavy: it moves only where nothing else can.
+where s is free between the ends. Coordinates that were typed consistently have a large weight: they move only
+where nothing else can.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from .joints import End, Joint
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-# how reluctant places are to move that were typed consistently
+# weight of points that were typed consistently
 HEAVY = 1e4
-# incidences of joints and rods that are solved at once; a typed mechanism has tens
+# most incidences of joints and rods solved together; a typed mechanism has tens
 MOST = 500
 # the equations are bilinear: a gap of 1e-6 leaves 1e-12 after the first solve
 ITERATIONS = 3
@@ -37,7 +38,7 @@ Node = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Incidence:
-    """A joint on a rod: node of the joint, name of the rod, share of its length, and how far it is off [m]."""
+    """A joint on a rod: node of the joint, name of the rod, fraction of its length, and distance [m]."""
 
     node: Node
     rod: str
@@ -46,9 +47,9 @@ class Incidence:
 
 
 def snap_places(m: Mechanism, names: set[str] | None = None) -> None:
-    """Move joints, rods, points, springs and forces that are off by less than was typed; notes say how far.
+    """Move joints, rods, points, springs and forces that are off by less than the typing error, with notes.
 
-    names: of the joints that may be off; all if left out. Raises MechanismError if that cannot be done.
+    names: of the joints that may be off; default: all. Raises MechanismError if that is impossible.
     """
     rods = {b.name: b for b in m.bodies if b.ends is not None}
     if not rods or m.exact:
@@ -66,7 +67,7 @@ def snap_places(m: Mechanism, names: set[str] | None = None) -> None:
 
 
 def _incidences(joint: Joint, rods: dict[str, Body]) -> Iterator[Incidence]:
-    """Where a joint is on rods, if its places are good and near enough."""
+    """Incidences of a joint with rods, if its points are valid and close enough."""
     row, one = joint.kind.row, all(e.place is joint.ends[0].place for e in joint.ends)
     for k, end in enumerate(joint.ends):
         if end.body not in rods or end.place is None or (row.slides and k == 0):
@@ -87,7 +88,7 @@ def _incidences(joint: Joint, rods: dict[str, Body]) -> Iterator[Incidence]:
 
 
 def _move_joints(m: Mechanism, rods: dict[str, Body], off: list[Incidence]) -> None:
-    """The least displacement that brings all joints around these onto their rods."""
+    """The smallest displacement that brings all joints connected to these onto their rods."""
     known = _neighbours(m, rods, off)
     nodes: dict[Node, Floats] = {}
     joints = {joint.name: joint for joint in m.joints}
@@ -125,7 +126,7 @@ def _move_joints(m: Mechanism, rods: dict[str, Body], off: list[Incidence]) -> N
 def _least_move(
     known: list[Incidence], order: dict[Node, int], places: Floats, weights: Floats
 ) -> Floats:
-    """Displacements of all places, of least weighted norm, that meet the equations in first order."""
+    """Displacements of all points, of least weighted norm, that satisfy the equations to first order."""
     n, dimension = places.shape
     rows, wanted = [], []
     for i in known:
@@ -133,7 +134,7 @@ def _least_move(
         d = places[b] - places[a]
         share, across = i.share, np.eye(dimension)
         if 0 < share < 1:
-            # along the rod it may be anywhere
+            # the joint may be anywhere along the rod
             share = float((places[p] - places[a]) @ d) / float(d @ d)
             across = np.linalg.svd(d[None])[2][1:]
         for normal in across:
@@ -149,7 +150,7 @@ def _least_move(
 
 
 def _neighbours(m: Mechanism, rods: dict[str, Body], off: list[Incidence]) -> list[Incidence]:
-    """All joints on rods that are reached from those that are off, nearest first."""
+    """All joints on rods that are connected to those that are off, nearest first."""
     of_joint = {joint.name: list(_incidences(joint, rods)) for joint in m.joints}
     on_rod: dict[str, list[str]] = {}
     for name, found in of_joint.items():
@@ -175,7 +176,7 @@ def _place(joint: Joint, k: int) -> Floats:
 
 
 def _write(m: Mechanism, new: dict[Node, Floats]) -> None:
-    """Exchange the joints and rods that moved."""
+    """Replace the joints and rods that moved."""
     for i, joint in enumerate(m.joints):
         one = all(e.place is joint.ends[0].place for e in joint.ends)
         places = [new.get(("joint", joint.name, 0 if one else k)) for k in range(len(joint.ends))]
@@ -193,7 +194,7 @@ def _write(m: Mechanism, new: dict[Node, Floats]) -> None:
 
 
 def _check(m: Mechanism, names: set[str]) -> None:
-    """Raise an error if joints are still off: their rods cannot all go through them."""
+    """Raise an error if joints are still off: their rods cannot all pass through them."""
     rods = {b.name: b for b in m.bodies if b.ends is not None}
     for joint in m.joints:
         for i in _incidences(joint, rods) if joint.name in names else ():
@@ -205,7 +206,7 @@ def _check(m: Mechanism, names: set[str]) -> None:
 
 
 def _move_loads(m: Mechanism) -> None:
-    """Points, forces and ends of springs that are a little off their rods go to the nearest place on them."""
+    """Move points, forces and ends of springs that are slightly off their rods to the nearest point on them."""
     bodies = {b.name: b for b in m.bodies}
 
     def moved(what: str, body: str, at: Floats) -> Floats:

@@ -85,7 +85,7 @@ METHODS: dict[str, Method] = {
     )
 }
 
-# what a user may choose; `auto` is one of the others, so it is no row of a benchmark
+# the choices of users; `auto` selects one of the other methods, so benchmarks have no row for it
 AUTO = Method(
     "auto",
     "Series, and Radau IIA where stiffness limits its step",
@@ -98,7 +98,7 @@ CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 
 
 def get_method(name: str) -> Method:
-    """The method of a name: one of ours, or one that a user or an installed package brings."""
+    """Return the method of a name: a built-in one, or one from the user or an installed package."""
     if name in CHOICES:
         return CHOICES[name]
     own = find(name)
@@ -108,7 +108,7 @@ def get_method(name: str) -> Method:
 
 
 def as_method(own: OwnMethod) -> Method:
-    """A user's function as a method."""
+    """Return a user's function as a method."""
     if own.name in CHOICES:
         raise ValueError(f"'{own.name}' is the name of one of our methods; give yours another")
     from .user_method import run_own
@@ -121,7 +121,7 @@ def as_method(own: OwnMethod) -> Method:
 
 
 def first_part(method: Method, model: Model) -> Method:
-    """The method that a run begins with: itself, or what `auto` takes."""
+    """Return the method that starts a run: the method itself, or the choice of `auto`."""
     return METHODS[auto.first_part(model)] if method is AUTO else method
 
 

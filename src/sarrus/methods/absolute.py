@@ -1,14 +1,15 @@
-"""Absolute coordinates for methods of one's own: every body for itself, every joint as equations; SI units.
+"""Absolute coordinates for user methods: separate coordinates for every body, joints as equations; SI units.
 
-Between the coordinates q of a method and the mechanism stand the frames z of all bodies: the centre x and the
-columns of the rotation R since the start (in the plane its cosine and sine). With z = z(q), T = dz/dq,
+The coordinates q of a method determine the frames z of all bodies: the centre x and the columns of the rotation R
+since the start (in the plane its cosine and sine). With z = z(q), T = dz/dq,
 
     M(q) = T^T Mz T,      Q = T^T (Qz - Mz T' v),      Mz constant, joint equations products of vectors linear in z
 
     "euler":  x and Euler parameters p of each body, p . p = 1; in the plane x, y and the angle
-    "points": the centre and the points at unit distance from it along each axis, rigid: their distances are kept
+    "points": the centre and the points at unit distance from it along each axis, with constant distances
 
-Loads and drives are those of our own model, carried over by virtual work: with q_own = P (z - z0), Qz = P^T Q_own.
+Loads and drives are those of the model in natural coordinates, transformed by virtual work: with q_own = P (z -
+z0), Qz = P^T Q_own.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .method import Run
 
 
 def make_absolute(coordinates: str, run: Run) -> System:
-    """The mechanism of a run in absolute coordinates."""
+    """Return the mechanism of a run in absolute coordinates."""
     assert run.mechanism is not None
     for word, parts in (("rotor", run.mechanism.rotors), ("coupling", run.mechanism.couplings)):
         if parts:
@@ -36,11 +37,11 @@ def make_absolute(coordinates: str, run: Run) -> System:
 
 
 class Frames:
-    """The frames z of all bodies: how vectors are read of them, the joints' products, their mass and our own q."""
+    """Frames z of all bodies: vectors as functions of z, joint products, mass matrix, natural coordinates."""
 
     def __init__(self, mechanism: Mechanism, model: Model) -> None:
         self.d = mechanism.dimension
-        # numbers of a body: centre, and rotation
+        # size of z per body: centre and rotation
         self.turn = 9 if self.d == 3 else 2
         self.each = self.d + self.turn
         self.bodies = {body.name: i for i, body in enumerate(mechanism.bodies)}
@@ -60,22 +61,22 @@ class Frames:
         self.P = self._own(model)
 
     def products(self, z: Floats) -> Floats:
-        """What the joints keep, minus what it is at the start."""
+        """Return the joint products minus their initial values."""
         f, g = self.F @ z + self.f0, self.G @ z + self.g0
         return np.sum(f * g, axis=1) - self.constant
 
     def jacobian(self, z: Floats) -> Floats:
-        """Its derivative by z."""
+        """Return the derivative of `products` with respect to z."""
         f, g = self.F @ z + self.f0, self.G @ z + self.g0
         out = np.einsum("ki,kiz->kz", g, self.F) + np.einsum("ki,kiz->kz", f, self.G)
         return np.asarray(out)
 
     def curvature(self, dz: Floats) -> Floats:
-        """Its second rate without accelerations of z."""
+        """Return the second time derivative of `products` without accelerations of z."""
         return 2.0 * np.sum((self.F @ dz) * (self.G @ dz), axis=1)
 
     def _mass(self, mechanism: Mechanism) -> Floats:
-        """Constant: a body's mass, and its second moments between the columns of R."""
+        """Return the constant mass matrix: the mass of each body and its second moments between columns of R."""
         M = np.zeros((self.size, self.size))
         for body in mechanism.bodies:
             i, d = self.each * self.bodies[body.name], self.d
@@ -90,7 +91,7 @@ class Frames:
         return M
 
     def _vector(self, factor: Direction | Arm) -> tuple[Floats, Floats]:
-        """A vector as F z + f0."""
+        """Return a vector as F z + f0."""
         F, f0 = np.zeros((self.d, self.size)), np.zeros(self.d)
         if isinstance(factor, Direction):
             ends = [(factor.body, factor.start, 1.0, False)]
@@ -108,7 +109,7 @@ class Frames:
             p = at - self.centers[i] if placed else at
             if placed:
                 F[:, self.each * i : self.each * i + self.d] += sign * np.eye(self.d)
-            # R p: columns of R in space; (c, s) in the plane, p and p turned by a right angle
+            # R p: columns of R in space; (c, s) in the plane, p and p rotated by a right angle
             turned = (
                 np.kron(p, np.eye(3)) if self.d == 3 else np.array([[p[0], -p[1]], [p[1], p[0]]])
             )
@@ -116,7 +117,7 @@ class Frames:
         return F, f0
 
     def _products(self, joint: Joint) -> list[tuple[Floats, Floats, Floats, Floats]]:
-        """The equations of a joint: vectors that vanish, by component, and scalar products that stay."""
+        """Return the equations of a joint: vectors that vanish, by component, and constant scalar products."""
         shares, first = joint.kind.row.shares, joint.bodies[0]
         out: list[tuple[Floats, Floats, Floats, Floats]] = []
 
@@ -145,7 +146,7 @@ class Frames:
         return out
 
     def _own(self, model: Model) -> Floats:
-        """P of q_own = P (z - z0): our own coordinates nearest to the frames."""
+        """Return P of q_own = P (z - z0): the natural coordinates nearest to the frames."""
         rows = model.body_rows
         B = np.zeros((3 * len(rows.names) + 3 * len(rows.starts), self.size))
         for n, name in enumerate(rows.names):
@@ -159,7 +160,7 @@ class Frames:
 
 
 class AbsoluteSystem(System):
-    """What both kinds share; they say how z follows from q."""
+    """Common part of both kinds of coordinates; subclasses define z as a function of q."""
 
     def __init__(self, run: Run, mechanism: Mechanism) -> None:
         self._own = NaturalSystem(run)
@@ -179,13 +180,13 @@ class AbsoluteSystem(System):
         return np.asarray(T.T @ self._frames.M @ T)
 
     def Phi(self, q: Floats, t: float = 0.0) -> Floats:
-        """Joints, bodies, drives."""
+        """Equations of joints, rigid bodies and drives."""
         z = self._z(q)
         own = self._own.Phi(self._frames.P @ (z - self._frames.z0), t)[self._driven]
         return np.concatenate([self._frames.products(z), self._rigid(q), own])
 
     def J(self, q: Floats) -> Floats:
-        """Their Jacobian."""
+        """The constraint Jacobian."""
         z, T = self._z(q), self._T(q)
         own = self._own.J(self._frames.P @ (z - self._frames.z0))[self._driven]
         return np.vstack(
@@ -200,7 +201,7 @@ class AbsoluteSystem(System):
         return np.concatenate([(self.J(q) @ v)[:plain], own])
 
     def curvature(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
-        """What d2Phi/dt2 is without accelerations."""
+        """The acceleration-independent part of d2Phi/dt2."""
         z, dz, bent = self._z(q), self._T(q) @ v, self._bent(q, v)
         own_q, own_v = self._state(q, v)
         own = self._own.curvature(own_q, own_v, t) + self._own.J(own_q) @ (self._frames.P @ bent)
@@ -208,7 +209,7 @@ class AbsoluteSystem(System):
         return np.concatenate([joints, self._rigid_curvature(v), own[self._driven]])
 
     def Q(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
-        """Forces, and what a mass matrix that changes brings."""
+        """Forces, including the inertial terms of the configuration-dependent mass matrix."""
         own_q, own_v = self._state(q, v)
         Qz = self._energy * (self._frames.P.T @ self._own.Q(own_q, own_v, t))
         return np.asarray(self._T(q).T @ (Qz - self._frames.M @ self._bent(q, v)))
@@ -216,7 +217,7 @@ class AbsoluteSystem(System):
     def natural(
         self, q: Floats, v: Floats, a: Floats | None
     ) -> tuple[Floats, Floats, Floats | None]:
-        """Our own coordinates, nearest to the frames."""
+        """Return the natural coordinates nearest to the frames."""
         own_q, own_v = self._state(q, v)
         own_a = None if a is None else self._frames.P @ (self._T(q) @ a + self._bent(q, v))
         return own_q, own_v, own_a
@@ -226,7 +227,7 @@ class AbsoluteSystem(System):
         return P @ (self._z(q) - self._frames.z0), P @ (self._T(q) @ v)
 
     def _start(self, velocities: Floats, spins: Floats) -> tuple[Floats, Floats]:
-        """q and v at the start from velocities of centres and spins, (bodies, 3)."""
+        """Return initial q and v from velocities of centres and angular velocities, (bodies, 3)."""
         raise NotImplementedError
 
     def _z(self, q: Floats) -> Floats:
@@ -240,7 +241,7 @@ class AbsoluteSystem(System):
         raise NotImplementedError
 
     def _rigid(self, q: Floats) -> Floats:
-        """Equations that the coordinates of a body have among themselves."""
+        """Return the equations among the coordinates of each body."""
         raise NotImplementedError
 
     def _rigid_jacobian(self, q: Floats) -> Floats:
@@ -251,7 +252,7 @@ class AbsoluteSystem(System):
 
 
 class PointSystem(AbsoluteSystem):
-    """Each body by its centre and the points at unit distance from it: four in space, two in the plane."""
+    """Describes each body by its centre and points at unit distance: four in space, two in the plane."""
 
     coordinates = "points"
 
@@ -303,7 +304,7 @@ class PointSystem(AbsoluteSystem):
 
 
 class EulerSystem(AbsoluteSystem):
-    """Each body by its centre and Euler parameters p, R = R(p), p . p = 1; in the plane by its angle."""
+    """Describes each body by its centre and Euler parameters p, R = R(p), p . p = 1; in the plane by its angle."""
 
     coordinates = "euler"
 
@@ -376,7 +377,7 @@ class EulerSystem(AbsoluteSystem):
 
 
 def _rotation() -> Floats:
-    """S with vec(R) = 1/2 p^T S p, columns of R after one another, (9, 4, 4)."""
+    """Return S with vec(R) = 1/2 p^T S p, columns of R stacked, (9, 4, 4)."""
     R = np.zeros((3, 3, 4, 4))
     square = (
         ((1, 1, -1, -1), 0, 0),

@@ -1,15 +1,15 @@
-"""The default: `series`, and `radau` where stiffness, not accuracy, limits the step.
+"""The default method: `series`, and `radau` where stiffness, not accuracy, limits the step.
 
-A series converges within the time in which the fastest part of the motion decays, also long after that
-part has died out. So with dampers in the mechanism, after every buffer of steps, it is asked
+A series converges only within the decay time of the fastest part of the motion, even long after that part has died
+out. If the mechanism has dampers, two criteria are therefore checked after every buffer of steps:
 
-    stiff?     sigma = h rate, h the mean step of the buffer, rate the largest -Re of the eigenvalues of
-               the motion linearised there, over the null space of J:  M x'' = G x' + S x. Steps of such a
-               length all through the buffer, long after that part of the motion has died out, are stiffness
+    stiff?     sigma = h rate, with the mean step h of the buffer and rate the largest -Re of the eigenvalues of
+               the linearised motion over the null space of J:  M x'' = G x' + S x. Steps of this length
+               throughout the buffer, long after that part of the motion has died out, indicate stiffness
     worth it?  radau tries some steps from there, and its step is compared with h
 
-Both are answered by counted steps, not by a clock: the same run gives the same result anywhere.
-Details and measured numbers: docs/methods/auto.md.
+Both depend on step counts, not on a clock: the same run gives the same result on every machine. Details and
+measurements: docs/methods/auto.md.
 """
 
 from __future__ import annotations
@@ -32,24 +32,23 @@ from .series import Series
 from .series import run as series_alone
 from .time_loop import Steps, Stopwatch, run_steps
 
-# stiffness limits a step (STIFF) if the fastest part is dead: so many decay times were passed with such steps,
-# e^-30 is rounding
+# stiffness limits a step (STIFF) if the fastest part has died out: this many decay times have passed with such
+# steps; e^-30 is below rounding
 DEAD = 30.0
-# a step of radau costs about so many short steps of a series: 4 to 15 in random stiff mechanisms, half of them
-# below 8
+# cost of a step of radau in short steps of a series: 4 to 15 in random stiff mechanisms, half of them below 8
 COST = 8.0
-# radau has to be this much better
+# radau has to be better by this factor
 GAIN = 1.5
 TRIAL_STEPS = 30
 
 
 def first_part(model: Model) -> str:
-    """The method that a run of this model begins with: series, unless it cannot do it."""
+    """Return the method that starts a run of this model: series, unless it does not support the model."""
     return "radau" if len(model.loads.user.calls) else "series"
 
 
 def run(problem: Run) -> Outcome:
-    """Simulate with series, or with radau; a run that may stop at crossings is done by one of them."""
+    """Simulate with series or radau; only one of them does a run that may stop at crossings."""
     model = problem.model
     if first_part(model) == "radau":
         outcome = radau.run(problem)
@@ -60,7 +59,7 @@ def run(problem: Run) -> Outcome:
     series = Series(problem)
     move = _Move(problem, series)
     outcome = run_steps(problem, series, move)
-    # the first trial of radau may have to wait for its kernels; that is no part of the solve
+    # the first trial of radau may have to wait for its kernels; this time does not count as solve time
     timings = {**outcome.timings, "compile": move.compile_seconds}
     if not move.why:
         return replace(outcome, method="series", timings=timings)
@@ -68,19 +67,19 @@ def run(problem: Run) -> Outcome:
 
 
 class _Move:
-    """Asked after every buffer of steps whether radau is to go on; then `why` is a note."""
+    """Called after every buffer of steps; decides whether radau continues, and then sets the note `why`."""
 
     def __init__(self, problem: Run, series: Series) -> None:
         self.problem, self.series = problem, series
         self.why = ""
-        # buffers until the next trial, and how many there were between the last two
+        # number of buffers until the next trial, and between the last two trials
         self.wait = self.pause = 0
         self.compile_seconds = 0.0
 
     def __call__(self, steps: Steps, clock: Stopwatch) -> Radau | None:
-        """Radau, if it is to go on behind these steps."""
+        """Return a Radau stepper if radau is to continue after these steps."""
         if self.series.in_doubt:
-            # what is behind a singular position is certified by the one that went into it
+            # the method that entered a singular neighbourhood certifies the motion after it
             return None
         if self.wait:
             self.wait -= 1
@@ -102,7 +101,7 @@ class _Move:
         worth = reach >= GAIN * COST * step
         rate = fastest_decay(self.problem.model, J, S, G) if worth else 0.0
         if step * rate < max(STIFF, DEAD / steps.count):
-            # a trial in vain is not repeated at once
+            # after an unsuccessful trial, wait longer before the next one
             self.pause = 2 * self.pause + 1
             self.wait = self.pause
             return None

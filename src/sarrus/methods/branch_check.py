@@ -1,14 +1,14 @@
-"""Whether a run is still on its motion behind a singular position, for methods that cannot say it themselves.
+"""Checks whether a run is still on its branch after a singular configuration, for methods without a certificate.
 
-Where motions meet or touch, a method of any kind may come out on another one, with a good energy balance. A series
-can tell (its certificate, `series`): so for each passage that the watch has seen, a series is started at the last
-regular landing before it, and has to end where the run does at the first regular landing behind it, within a share
-of the distance to the next motion there.
+Where branches cross or touch, any method may leave on another branch with a good energy balance. A series can
+decide this (see the certificate in `series`). For each singular passage that the monitor reports, a series is
+therefore started at the last regular step end before it. It has to agree with the run at the first regular step
+end after it, within a fraction of the distance to the nearest other branch there.
 
-    it does                  the passage is certain
-    it does not              a method that follows a tolerance ends before the passage; one with steps of a user's
-                             choice goes on, and it is told
-    the series cannot tell   it is told
+    agreement                   the branch is certain
+    no agreement                a method with a tolerance ends before the passage; a method with steps of
+                                the user's choice goes on, and a note reports it
+    the series cannot decide    a note reports it
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from .method import USER_FORCES, Run, Start, needs_of, warm_up
 from .monitor import MonitoredSteps, Watcher
 from .status import Ending
 
-# a series that has not come behind a singular position after so many steps is too slow for it: a stiff motion
+# a series that has not passed a singular configuration after this many steps is too slow for it: the motion is
+# stiff
 MOST_STEPS = 500
-# it is as exact as this, or as the run if that is more exact
+# tolerance of the series; the tolerance of the run if that is tighter
 TOLERANCE = 1e-9
-# landings before a passage that are looked at for a regular one
+# number of step ends before a passage that are searched for a regular one
 BEFORE = 1000
 
 
 class Passage(NamedTuple):
-    """From a regular landing to another, numbers of landings; and where the run has to be [s]."""
+    """A passage between two regular step ends: their numbers, and the time of the singular configuration [s]."""
 
     first: int
     last: int
@@ -45,13 +46,13 @@ class Passage(NamedTuple):
 
 
 class Passages:
-    """Looks at the steps of a run, buffer by buffer; cpu: seconds it took."""
+    """Checks the passages of a run, buffer by buffer; cpu: CPU time used [s]."""
 
     def __init__(self, problem: Run, watcher: Watcher) -> None:
         self._problem, self._watcher = problem, watcher
-        # landings: times, places, velocities, angles and work
+        # step ends: times, coordinates, velocities, angles and work
         self._landings: tuple[Floats, ...] | None = None
-        # moments of candidates that are not left yet, and until when passages are checked [s]
+        # times of candidates that the run has not passed yet, and the time up to which passages are checked [s]
         self._open: list[tuple[float, float, float]] = []
         self._checked = 0.0
         self._left: list[tuple[float, float, float]] = []
@@ -62,9 +63,10 @@ class Passages:
     def look(
         self, pieces: StepPolynomials, seen: list[MonitoredSteps], *, follows: bool, last: bool
     ) -> Ending | None:
-        """Check the passages among some steps; how the run has to end, if it has to.
+        """Check the passages within some steps; return how the run has to end, if it has to.
 
-        seen: candidates for a loss of rank; follows: whether the steps follow a tolerance; last: no more come.
+        seen: candidates for a loss of rank; follows: whether the steps follow a tolerance; last: no more steps
+        follow.
         """
         cpu = time.thread_time()
         self._open += [
@@ -85,7 +87,7 @@ class Passages:
         return end
 
     def _take(self, pieces: StepPolynomials) -> None:
-        """Remember the landings at the starts of steps."""
+        """Store the states at the starts of steps."""
         nq, rows = self._problem.model.coordinates, pieces.coefficients
         v = rows[:, 0, nq:] if rows.shape[2] > nq else rows[:, 1]
         count = len(rows)
@@ -102,14 +104,14 @@ class Passages:
             return
         since = self._open[0][0] if self._open else float(self._landings[0][-1])
         first = max(int(np.searchsorted(self._landings[0], since)) - BEFORE, 0)
-        # what holds the end of some steps is the start of the next
+        # an entry for the end of some steps is replaced by the start of the next
         kept = self._landings[0][first:] < new[0][0]
         self._landings = tuple(
             np.concatenate([a[first:][kept], b]) for a, b in zip(self._landings, new, strict=True)
         )
 
     def _next(self, last: bool) -> Passage | None:
-        """The first candidate from regular landing to regular landing; None if the run is not behind it yet."""
+        """Return the first candidate between two regular step ends; None if the run has not passed it yet."""
         assert self._landings is not None
         low, middle, high = self._open[0]
         times, places = self._landings[:2]
@@ -123,7 +125,7 @@ class Passages:
             return Passage(first, behind, middle)
         if not last:
             return None
-        # a run that ends in a singular stretch may be where its motions are one
+        # a run that ends in a singular neighbourhood may end where its branches coincide
         resolved = self._watcher.pivot_ratio(places[-1]) > RESOLVED_PIVOT
         return Passage(first, len(times) - 1 if resolved else 0, middle)
 
@@ -131,7 +133,7 @@ class Passages:
         return self._watcher.pivot_ratio(q) >= SINGULAR_LANDING
 
     def _check(self, passage: Passage, follows: bool) -> Ending | None:
-        """Follow a series over a passage; how the run has to end if it is not where that leads."""
+        """Follow a series over a passage; return how the run has to end if it disagrees with the series."""
         assert self._landings is not None
         times, places, v, carried = self._landings
         n, behind = passage.first, passage.last
@@ -152,7 +154,7 @@ class Passages:
         return status.left_motion(*self._left[-1])
 
     def _follow(self, start: Start, until: float) -> tuple[Floats, float] | None:
-        """Where a series leads, and how far the next motion is from there; None if it does not get there."""
+        """Return where a series ends and the distance to the nearest other branch; None if it fails."""
         from . import series
         from .time_loop import Stopwatch
 
@@ -168,7 +170,7 @@ class Passages:
             steps = follower.advance(Stopwatch(), MOST_STEPS - taken)
             taken += steps.count
             if steps.reason == return_codes.DONE:
-                # it may have landed beyond the end
+                # the last step may extend beyond the end time
                 place = _end_of(steps.pieces).coefficients[0, 0]
                 return place, follower.apart(place)
             if steps.reason != return_codes.FULL:
@@ -176,7 +178,7 @@ class Passages:
         return None
 
     def notes(self) -> list[str]:
-        """What a user should know of it."""
+        """Return notes for the user."""
         notes = []
         if self._left and not np.isfinite(self.good_until):
             t, off, apart = max(self._left, key=lambda x: x[1])
@@ -194,7 +196,7 @@ class Passages:
 
 
 def _end_of(pieces: StepPolynomials) -> StepPolynomials:
-    """Where some steps end, as one more that is not taken; none of them if they hold it."""
+    """Return the end of some steps as an additional step of zero length; empty if the steps already include it."""
     count = len(pieces.starts) - 1
     if count < 1 or len(pieces.orders) > count:
         return pieces.some(count, count)

@@ -1,12 +1,12 @@
-"""What a method of one's own sees: a constrained system in the language of the papers, as NumPy arrays.
+"""The interface for user methods: a constrained system in the notation of the literature, as NumPy arrays.
 
     M(q) q'' + J(q)^T lam = Q(q, v, t),      Phi(q, t) = 0,      J = dPhi/dq
 
     rate(q, v, t)      = dPhi/dt   = J v + Phi_t
     curvature(q, v, t) = d2Phi/dt2 - J a,   so that J a = -curvature
 
-Equations may depend on each other, always or at some positions: `solve` and `project` take that as it is. None is
-ever deleted; multipliers of dependent ones are those of least size.
+Constraints may be redundant, everywhere or in some configurations; `solve` and `project` support that. No equation
+is ever deleted; the multipliers of redundant constraints are those of least norm.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ..thresholds import EPS
 if TYPE_CHECKING:
     from .method import Run
 
-# Newton's steps of a projection; few are needed from a step's end
+# Newton iterations of a projection; few are needed from the end of a step
 PROJECTIONS = 20
 REFINEMENTS = 2
 
 
 class System:
-    """A mechanism as a constrained system; q0, v0: its start; duration [s]: of the run.
+    """A mechanism as a constrained system; q0, v0: initial state; duration [s]: of the run.
 
-    Subclasses give M, Phi, J, Q, rate and curvature in their coordinates.
+    Subclasses implement M, Phi, J, Q, rate and curvature in their coordinates.
     """
 
     coordinates = ""
@@ -42,12 +42,12 @@ class System:
 
     @property
     def n(self) -> int:
-        """How many coordinates there are."""
+        """Number of coordinates."""
         return len(self.q0)
 
     @property
     def m(self) -> int:
-        """How many equations there are."""
+        """Number of constraint equations."""
         return len(self.Phi(self.q0, 0.0))
 
     def M(self, q: Floats) -> Floats:
@@ -55,47 +55,47 @@ class System:
         raise NotImplementedError
 
     def Phi(self, q: Floats, t: float = 0.0) -> Floats:
-        """The constraints, (m,); 0 where they hold."""
+        """The constraints, (m,); 0 where they are satisfied."""
         raise NotImplementedError
 
     def J(self, q: Floats) -> Floats:
-        """Their Jacobian, (m, n)."""
+        """The constraint Jacobian, (m, n)."""
         raise NotImplementedError
 
     def Q(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
-        """All forces but those of the constraints, (n,); where M depends on q also what that brings."""
+        """All forces except constraint forces, (n,); if M depends on q, including the inertial terms from it."""
         raise NotImplementedError
 
     def rate(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
-        """dPhi/dt, (m,): J v, and what drives add."""
+        """dPhi/dt, (m,): J v plus the contribution of drives."""
         raise NotImplementedError
 
     def curvature(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
-        """What d2Phi/dt2 is without accelerations, (m,): J a = -curvature."""
+        """The acceleration-independent part of d2Phi/dt2, (m,): J a = -curvature."""
         raise NotImplementedError
 
     def natural(
         self, q: Floats, v: Floats, a: Floats | None
     ) -> tuple[Floats, Floats, Floats | None]:
-        """Position, velocity and acceleration in our own coordinates, where the motion is recorded."""
+        """Return the state in natural coordinates, in which the motion is recorded."""
         raise NotImplementedError
 
     def solve(self, q: Floats, force: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """x and lam of [M J^T; J 0] (x, lam) = (force, right) at q, whatever the rank of J."""
+        """Return x and lam of [M J^T; J 0] (x, lam) = (force, right) at q, for any rank of J."""
         return self.solve_matrices(self.M(q), self.J(q), force, right)
 
     def accelerations(self, q: Floats, v: Floats, t: float = 0.0) -> tuple[Floats, Floats]:
-        """a and lam of the equations of motion."""
+        """Return a and lam of the equations of motion."""
         return self.solve(q, self.Q(q, v, t), -self.curvature(q, v, t))
 
     def project(self, q: Floats, v: Floats, t: float = 0.0) -> tuple[Floats, Floats]:
-        """The position and velocity on the constraints that are nearest in the mass metric."""
+        """Return the coordinates and velocities on the constraints that are nearest in the mass metric."""
         q, v = np.array(q, dtype=float), np.array(v, dtype=float)
         still, left = np.zeros(self.n), np.inf
         for _ in range(PROJECTIONS):
             gap = self.Phi(q, t)
             size = float(np.abs(gap).max(initial=0.0))
-            # as far as rounding lets it
+            # iterate down to rounding
             if not size < left or size < 1e-15:
                 break
             q, left = q + self.solve(q, still, -gap)[0], size
@@ -103,10 +103,10 @@ class System:
 
     @staticmethod
     def solve_matrices(M: Floats, J: Floats, force: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """The same for bare matrices, M need not be symmetric: x, and lam of least size where J is dependent.
+        """Solve for x and lam with given matrices, lam of least norm if J is rank-deficient; M may be unsymmetric.
 
-        K = [M + rho J^T J, J^T; J, -eps]: eps keeps dependent equations quiet and is refined away, rho makes up
-        for coordinates without mass and changes nothing.
+        K = [M + rho J^T J, J^T; J, -eps]: eps regularises redundant equations and is refined away; rho compensates
+        for massless coordinates and does not change the solution.
         """
         n, m = len(M), len(J)
         size = max(float(np.abs(J).max(initial=0.0)), np.finfo(float).tiny)
@@ -117,7 +117,7 @@ class System:
         K[:n, n:], K[n:, :n] = J.T, J
         K[n:, n:] = -EPS / rho * np.eye(m)
         x, lam = np.zeros(n), np.zeros(m)
-        # two or more right sides at once are columns
+        # several right-hand sides are columns
         if force.ndim > 1:
             x, lam = np.zeros((n, force.shape[1])), np.zeros((m, force.shape[1]))
         for _ in range(1 + REFINEMENTS):
@@ -129,9 +129,9 @@ class System:
 
 
 class NaturalSystem(System):
-    """Our own coordinates: points and axes of joints, as displacements from the start, in units of a typical link.
+    """Natural coordinates: points and axes of joints, as displacements from the start, in units of a typical link.
 
-    M is constant, Phi quadratic. Evaluated by the compiled kernels that our own methods use.
+    M is constant and Phi quadratic. They are evaluated by the compiled kernels of the built-in methods.
     """
 
     coordinates = "natural"
@@ -150,7 +150,7 @@ class NaturalSystem(System):
 
     @property
     def m(self) -> int:
-        """How many equations there are."""
+        """Number of constraint equations."""
         return self._nc
 
     def M(self, q: Floats) -> Floats:
@@ -162,7 +162,7 @@ class NaturalSystem(System):
         return self._place(q, t)[0]
 
     def J(self, q: Floats) -> Floats:
-        """Their Jacobian."""
+        """The constraint Jacobian."""
         return self._place(q, 0.0)[1]
 
     def Q(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
@@ -174,22 +174,22 @@ class NaturalSystem(System):
         return self._motion(q, v, t)[0]
 
     def curvature(self, q: Floats, v: Floats, t: float = 0.0) -> Floats:
-        """What d2Phi/dt2 is without accelerations."""
+        """The acceleration-independent part of d2Phi/dt2."""
         return self._motion(q, v, t)[1]
 
     def accelerations(self, q: Floats, v: Floats, t: float = 0.0) -> tuple[Floats, Floats]:
-        """The accelerations and multipliers."""
+        """Return accelerations and multipliers."""
         _, curvature, Q = self._motion(q, v, t)
         return self.solve(q, Q, -curvature)
 
     def solve(self, q: Floats, force: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """With the one sparse factorisation of all our methods."""
+        """Solve with the sparse factorisation that all built-in methods use."""
         x, lam = np.zeros(self._nq), np.zeros(self._nc)
         kernels.solve_at(self._form, self._ws, _flat(q), _flat(force), _flat(right), x, lam)
         return x, lam
 
     def project(self, q: Floats, v: Floats, t: float = 0.0) -> tuple[Floats, Floats]:
-        """Newton's method, and one solve for the velocity."""
+        """Project with Newton's method, and one solve for the velocities."""
         q, v = np.array(q, dtype=float), np.array(v, dtype=float)
         kernels.project_at(self._form, self._ws, self._loads, float(t), 0.0, PROJECTIONS, q, v)
         return q, v
@@ -197,7 +197,7 @@ class NaturalSystem(System):
     def natural(
         self, q: Floats, v: Floats, a: Floats | None
     ) -> tuple[Floats, Floats, Floats | None]:
-        """They are."""
+        """Return the arguments: these are natural coordinates."""
         return q, v, a
 
     def _place(self, q: Floats, t: float) -> tuple[Floats, Floats]:

@@ -1,14 +1,14 @@
-"""Why a driven run cannot go on: a drive at the limit of its mechanism, or drives that contradict each other.
+"""Explains why a driven run cannot continue: a drive at a dead centre, or drives that contradict each other.
 
-The drives make Phi(q) = phi0(t). At a limit, a dead centre, J loses rank while the drives push on:
+The drives make Phi(q) = phi0(t). At a dead centre J loses rank while the drives push on:
 
     J w = 0,      l^T J = 0,      l^T phi0' = b > 0,      l^T B(w, w) = a < 0:
 
-a step s along w changes l^T Phi by a s^2 / 2, the drives ask for b (t - t*): behind t* nothing closes the
-loops. The place is found from the last state by Newton's method on Phi(q) = phi0(t) and the singular value that
-vanishes there.
+a displacement s along w changes l^T Phi by a s^2 / 2, but the drives require b (t - t*): after t* the loops cannot
+be closed. The configuration is found from the last state by Newton's method on Phi(q) = phi0(t) and the singular
+value that vanishes there.
 
-Drives that contradict each other leave a gap along an l with l^T J = 0 far away from any limit.
+Contradicting drives leave a gap along an l with l^T J = 0 far from any dead centre.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ from ..model import Model
 from ..thresholds import CONTRADICTION, DEPENDENT_VALUE, LIMIT_FOUND, LIMIT_RATE, OPEN_LOOP
 from .status import GOOD, Ending, Status
 
-# larger models are left alone: the matrices here are full
+# larger models are not analysed: the matrices here are dense
 MOST_COORDINATES = 600
 NEWTON = 30
-# of the duration: how far ahead a motion is looked at that stands still
+# fraction of the duration: how far ahead a motion at rest is evaluated
 ABOUT = 1e-6
-# outputs that are looked at for open loops
+# outputs that are checked for open loops, at most
 MOST_STATES = 1000
 
 
 def explain_drives(
     model: Model, end: Ending, states: States, duration: float, *, projects: bool
 ) -> tuple[Ending, float]:
-    """How a driven run ended, in words of its drives if they are the reason; and until when it is good [s].
+    """Explain the end of a run by its drives if they are the reason; return it and until when the run is good [s].
 
-    projects: whether the method takes its steps back onto the constraints; what others violate is their own, but
-    a loop that is open by a part of a link was closed before, and why it opened is asked there.
+    projects: whether the method projects its steps onto the constraints. Other methods have constraint violations
+    of their own, but a loop that is open by a fraction of a link was closed earlier, and the reason is sought
+    where it opened.
     """
     t, q = states.last
     if not len(model.form.driven) or len(q) > MOST_COORDINATES:
@@ -60,7 +61,7 @@ def explain_drives(
 
 
 class States(NamedTuple):
-    """Where a run was: at its end, (time [s], position), and at its outputs."""
+    """The last state of a run, (time [s], configuration), and the states at its outputs."""
 
     last: tuple[float, Floats]
     times: Floats
@@ -74,7 +75,7 @@ class _Driven:
         self._model = model
         self._drives = drives = model.loads.drives
         self._constraints = Constraints(model.form)
-        # of the motion: a run may start or end where it is lower
+        # rank of J along the motion: it may be lower at the start or the end of a run
         self._rank = max(self._rank_at(q) for q in (states.places[0], states.last[1]))
         self._motions = [
             MotionPieces(
@@ -86,7 +87,7 @@ class _Driven:
         ]
 
     def gaps(self, t: float, q: Floats) -> tuple[Floats, Floats]:
-        """Phi - phi0 and phi0' at a time and position."""
+        """Return Phi - phi0 and phi0' at a time and configuration."""
         phi, rates = self._constraints.phi(q), np.zeros(len(self._model.form.phi0))
         drives = self._drives
         for row, factor, constant in zip(
@@ -102,7 +103,7 @@ class _Driven:
         return phi, rates
 
     def last_closed(self, states: States) -> tuple[float, Floats]:
-        """The last state before the loops are open; the last one of all if they never are."""
+        """Return the last state before the loops open; the last state of the run if they never do."""
         every = max(1, len(states.times) // MOST_STATES)
         before = float(states.times[0]), states.places[0]
         for state in [
@@ -115,7 +116,7 @@ class _Driven:
         return before
 
     def _is_closed(self, t: float, q: Floats) -> bool:
-        # written so that nan is open
+        # this form of the comparison counts nan as open
         return bool(np.abs(self.gaps(t, q)[0]).max(initial=0.0) <= OPEN_LOOP)
 
     def _rank_at(self, q: Floats) -> int:
@@ -123,13 +124,13 @@ class _Driven:
         return int(np.sum(values > DEPENDENT_VALUE * values.max(initial=0.0)))
 
     def contradiction(self, t: float, q: Floats, duration: float, *, ended: bool) -> str:
-        """What drives ask for at the same time and cannot have, in words; ended: the run came to its end.
+        """Return a description of contradicting drives; ended: the run reached its end.
 
-        A run that could not go on has held its loops together: there their rates tell.
+        A run that could not continue kept its loops closed; there the rates of the drives show the contradiction.
         """
         phi, rates = self.gaps(t, q)
         if not rates.any():
-            # a motion that is about to begin has none yet
+            # a motion that is about to start still has zero rates
             rates = self.gaps(t + ABOUT * duration, q)[1]
         U, values, _ = np.linalg.svd(self._constraints.jacobian(q))
         rank = int(np.sum(values > DEPENDENT_VALUE * values.max(initial=0.0)))
@@ -153,7 +154,7 @@ class _Driven:
         )
 
     def _part(self, direction: Floats) -> list[str]:
-        """The drives that take part in a direction of the equations, in quotes."""
+        """Return the quoted names of the drives that take part in a direction of the equations."""
         part = np.zeros(len(self._motions))
         for row in self._drives.equations:
             part[row[MOTION]] += abs(direction[row[EQUATION]])
@@ -161,7 +162,7 @@ class _Driven:
         return [f"'{named[int(m)]}'" for m in np.flatnonzero(part > 1e-3 * part.max())]
 
     def limit(self, t: float, q: Floats, duration: float) -> tuple[str, float]:
-        """Where drives reach the limit of the mechanism, in words, and when [s]; empty if there is none near."""
+        """Return a description of the dead centre that drives reach and its time [s]; empty if none is near."""
         found = self._singular(t, q, duration)
         if found is None:
             return "", t
@@ -194,10 +195,11 @@ class _Driven:
     def _singular(
         self, t: float, q: Floats, duration: float
     ) -> tuple[float, Floats, Floats] | None:
-        """The singular position near a state: time, place and the direction in which it is free.
+        """Return the singular configuration near a state: time, coordinates and the free direction.
 
-        Newton's method on Phi(q) = phi0(t), sigma(q) = 0: the smallest singular value of those that count in the
-        motion, whose rate is u^T B(w, dq). What the drives leave free is free at every position.
+        Newton's method is applied to Phi(q) = phi0(t), sigma(q) = 0, where sigma is the smallest singular value
+        that counts along the motion; its derivative is u^T B(w, dq). Directions that the drives leave free are
+        free in every configuration.
         """
         start, m = q, self._rank
         if not m:
@@ -208,18 +210,18 @@ class _Driven:
             J = self._constraints.jacobian(q)
             phi, rates = self.gaps(t, q)
             U, values, basis = np.linalg.svd(J)
-            # where it is zero, any direction that is free then stands beside it
+            # where sigma is zero, other free directions mix with w: the previous w is kept
             if values[m - 1] > LIMIT_FOUND or not w.any():
                 w = basis[m - 1]
             side = np.append(phi, values[m - 1])
             size = float(np.abs(side).max())
             if size <= LIMIT_FOUND:
                 break
-            # time counts in durations
+            # time is measured in durations
             A = np.column_stack([J, -rates * duration])
             bend = np.append(U[:, m - 1] @ (self._constraints.jacobian(w) - level), 0.0)
             step = np.linalg.lstsq(np.vstack([A, bend]), -side, rcond=DEPENDENT_VALUE)[0]
-            # far away the linear model is none
+            # far away the linear model is not valid
             step *= min(1.0, 0.1 / max(float(np.abs(step[:-1]).max()), 1e-300))
             q, t = q + step[:-1], t + duration * step[-1]
         near = size <= np.sqrt(LIMIT_FOUND) and np.abs(q - start).max() < 0.3

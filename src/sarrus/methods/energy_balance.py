@@ -1,13 +1,13 @@
-"""The one judge of energy and losses, for all methods: asked after every buffer of steps.
+"""Checks energy and losses for all methods, after every buffer of steps.
 
-Energy: kinetic and potential energy minus the work of what has no potential stays what it was. The drift of that
-is measured at the ends of all steps, by the energy exchanged so far: the largest kinetic energy, change of the
-potential, or work. Beyond a share of it there is a note with the number; far beyond it a run whose steps follow
-a tolerance ends, and its outputs from there on are not kept. A textbook method with steps of a user's choice
-drifts by its nature: it gets the note, and its status stays.
+Energy: kinetic plus potential energy minus the work of non-conservative forces is constant. Its drift is measured
+at the ends of all steps, relative to the energy exchanged so far: the largest kinetic energy, change of the
+potential, or work. If it exceeds a fraction of that, a note states the number. If it is far larger, a run whose
+steps follow a tolerance ends, and later outputs are not kept. For textbook methods with steps of the user's choice
+drift is inherent: they get the note, and the status does not change.
 
-Losses: a step that could not hold the tolerance tells what it may have lost. They are summed; a run that loses
-again and again and gets nowhere ends.
+Losses: a step that exceeded the tolerance reports its possible loss. The losses are summed; a run that keeps
+losing accuracy without progress ends.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """Looks at the steps of a run, buffer by buffer; cpu: seconds it took."""
+    """Checks the steps of a run, buffer by buffer; cpu: CPU time used [s]."""
 
     def __init__(self, problem: Run) -> None:
         self._problem = problem
@@ -50,25 +50,25 @@ class Judge:
         self._loads = make_loads(model.loads, 0)
         self._unit = model.units.energy
         self._state = np.zeros((2, model.coordinates))
-        # of the run so far (kernels/recording.py); rounding is a share of all constant forces at least
+        # totals of the run so far (kernels/recording.py); rounding is at least a fraction of all constant forces
         self._totals, self._begun = np.zeros(kernels.TOTALS), False
         self._totals[kernels.MOST_HELD] = np.abs(model.form.Q).sum()
-        # the largest drift so far, and when [s]
+        # the largest drift so far, and its time [s]
         self._drift = self._when = 0.0
-        # what steps may have lost, over the mechanism's length, and until when that is little [s]
+        # possible loss of the steps, relative to the mechanism's length, and the time until which it is small [s]
         self.lost = 0.0
         self.good_until = np.inf
-        # steps in a row that lost something, and since when [s]
+        # consecutive steps with a loss, and their start time [s]
         self._crawling, self._crawling_since = 0, 0.0
         self.cpu = 0.0
 
     def look(
         self, steps: Steps, part: MotionPart, carried: Floats, tolerance: float | None
     ) -> Ending | None:
-        """Judge some steps; how the run has to end, if it has to.
+        """Check some steps; return how the run has to end, if it has to.
 
-        part: they with their angles and work, carried: both at their end; tolerance: what the steps follow, None
-        for a user's choice.
+        part: the steps with their angles and work; carried: both at their end; tolerance: of the steps, None if
+        the user chose the steps.
         """
         cpu = time.thread_time()
         unbalanced = self._judge_energy(part, carried, tolerance)
@@ -95,7 +95,7 @@ class Judge:
         far = min(DRIFT_FAR * max(tolerance, SMALLEST_TOLERANCE), DRIFT_MOST)
         if len(model.loads.drives.equations):
             far = max(far, DRIFT_DRIVEN)
-        # written so that nan is beyond
+        # this form of the comparison counts nan as exceeding
         beyond = np.flatnonzero(~(drift <= far * exchanged + self._noise(tolerance)))
         if not len(beyond):
             return None
@@ -109,24 +109,24 @@ class Judge:
         )
 
     def are_balanced(self, record: Record, tolerance: float) -> Flags:
-        """Which outputs of a run have the energy of its start, up to what is noted as drift."""
+        """Return which outputs of a run have the initial energy, up to the drift that is noted."""
         drift = np.abs(record.energy - record.energy[0])
         parts = record.kinetic, np.abs(record.potential - record.potential[0]), np.abs(record.work)
         exchanged = np.maximum.accumulate(np.max(parts, axis=0))
         share = noted_drift(tolerance)
         if len(self._problem.model.loads.drives.equations):
             share = max(share, DRIFT_DRIVEN)
-        # written so that nan is not balanced
+        # this form of the comparison counts nan as not balanced
         return np.asarray(drift <= share * exchanged + self._noise(tolerance))
 
     def _noise(self, tolerance: float | None) -> float:
-        """What drifts where little moves: rounding, and places that are off by the tolerance."""
+        """Return the drift where little moves: rounding, and coordinates with an error of the tolerance."""
         held = float(self._totals[kernels.MOST_HELD])
         return DRIFT_ROUNDING * held if tolerance is None else drift_at_rest(tolerance, held)
 
     @property
     def place(self) -> Floats:
-        """Position at the end of the last step."""
+        """Configuration at the end of the last step."""
         place: Floats = self._state[0]
         return place
 
@@ -152,7 +152,7 @@ class Judge:
         return status.crawled(self._crawling_since, float(starts[-1]), self._crawling, tolerance)
 
     def notes(self, tolerance: float | None, setting: float) -> list[str]:
-        """What a user should know of the energy balance."""
+        """Return notes about the energy balance for the user."""
         share = DRIFT_AT_STEP if tolerance is None else noted_drift(tolerance)
         exchanged = float(self._totals[kernels.MOST_EXCHANGED])
         if self._drift <= share * exchanged + self._noise(tolerance):

@@ -1,21 +1,24 @@
-"""More digits beside singular positions: steps in wide numbers, where a tolerance asks for more than doubles hold.
+"""Extended precision near singular configurations: double-double steps where doubles are not accurate enough.
 
-At a distance d before a singular position a rounding eps is the motion of a neighbouring mechanism, which passes
-beside it: its series converges no farther than about d, and what it adds to coefficient k is eps / d^k. A step h
-over the singular position makes eps (h/d)^k of it: far more than what the series leaves out. So such steps are
-taken in numbers of two doubles (kernels/double_double.py), by the same kernels:
+At a distance d before a singular configuration, a rounding error eps gives the motion of a neighbouring mechanism
+that misses the singular configuration: its series converges only up to about d, and the error of coefficient k is
+eps / d^k. A step h over the singular configuration turns this into eps (h/d)^k, far more than the truncation
+error. Such steps are therefore taken in double-double arithmetic (kernels/double_double.py), with the same
+kernels:
 
-    the last landing, a double, goes back onto the constraints with all digits
-    steps as always, until one begins where pivots are large again
-    the last landing is rounded to doubles, and these go on
+    the end of the last step, in double precision, is projected onto the constraints in extended precision
+    steps are taken as usual, until one starts where the pivots are large again
+    the end of the last step is rounded to doubles, and double precision continues
 
-Dimensions are doubles, too, and a mechanism whose dimensions are rounded passes beside its singular position by
-eps: with more digits one sees that it does, and it turns back. Of all mechanisms within that rounding one goes
-through it. Along the weak directions u of J^T its constraints are Phi = phi0 + u s; what s does to coefficient k
-grows as 1/d^k, so the highest ones tell s: those of the mechanism that is meant do not grow.
+The dimensions are doubles, too. A mechanism with rounded dimensions misses its singular configuration by eps; in
+extended precision this is resolved, and the motion turns back. One of the mechanisms within this rounding passes
+through the singular configuration. Along the weak directions u of J^T its constraints are Phi = phi0 + u s. The
+effect of s on coefficient k grows as 1/d^k, so the highest coefficients determine s: for the intended mechanism
+they do not grow.
 
-Where even that does not lead over it (equations that depend on each other and contradict in the last digits,
-motions that touch) doubles go on alone as with a looser tolerance, and a note says so.
+If even that does not lead over the singular configuration (redundant constraints that contradict each other in the
+last digits, branches with a common tangent), the run continues in double precision as with a looser tolerance, and
+a note states it.
 """
 
 from __future__ import annotations
@@ -50,32 +53,33 @@ from ..thresholds import (
     WEAK_TOGETHER,
 )
 
-# steps at a time
+# steps per call
 ROOM = 4
-# coefficients that tell a misfit, and weak directions up to which it is sought: each takes a series
+# number of coefficients that determine a mismatch, and the largest number of weak directions: each needs one
+# series
 HIGHEST = 6
 MOST_WEAK = 16
-# a cost that falls steeply with the order: all of them pay
+# a cost that falls steeply with the order, so that all orders are computed
 EVERY = -50.0 * np.arange(HIGHEST_ORDER + 1.0)
-# counters that tell of steps that did not do, and reasons for which they may end
+# counters of unsuccessful steps, and the return codes with which steps may end
 SPOILT = [kernels.REJECTED, kernels.RELAXED]
 GOOD = (return_codes.OTHER_DIGITS, return_codes.FULL, return_codes.DONE)
 
 
 def wants_digits(tolerance: float) -> bool:
-    """Whether a tolerance is below what doubles hold."""
+    """Whether a tolerance is tighter than double precision allows."""
     return local_tolerance(tolerance)[1]
 
 
 def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
-    """What a user should know of a tolerance below what is held; by doubles alone if nothing else is said."""
+    """Return a note if a tolerance is tighter than `held`, by default the limit of double precision."""
     if tolerance >= held:
         return []
     return [f"tolerance {tolerance:g} is below what double precision holds; {held:g} was used"]
 
 
 class ExtendedSteps(NamedTuple):
-    """Steps to be taken from t on: rules, kept, room and seen as `kernels.series.advance` has them, in doubles."""
+    """Steps to take from t on; rules, kept, room and seen as in `kernels.series.advance`, in doubles."""
 
     t: float
     rules: kernels.StepRules
@@ -85,10 +89,10 @@ class ExtendedSteps(NamedTuple):
 
 
 class MoreDigits:
-    """What a run has of more digits.
+    """Extended precision of a run.
 
-    given: whether it has any; tolerance: of its steps; without: the tolerance of doubles alone; taken: how many
-    steps were.
+    given: whether it is in use; tolerance: of the steps; without: the tolerance in double precision alone; taken:
+    the number of steps in extended precision.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class MoreDigits:
         self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
-        # by how much dimensions were changed at most, of a length; since when doubles go on alone [s]
+        # the largest relative change of dimensions; the time from which doubles continue alone [s]
         self._mended = 0.0
         self._alone: float | None = None
         if self.given:
@@ -109,17 +113,17 @@ class MoreDigits:
             self._constraints = Constraints(form)
 
     def _closed(self, form: Form) -> Form:
-        """The form with right sides of constraints that the start meets to the last digit."""
+        """Return the form with right-hand sides that the start satisfies in extended precision."""
         phi0 = widen(form.phi0)
         kernels.close_start(form, self._ws, widen(np.zeros_like(form.Q)), phi0)
         return set_apart(form._replace(phi0=phi0))
 
     def advance(self, stretch: ExtendedSteps) -> tuple[int, int]:
-        """Steps until one begins where doubles serve; returns the reason and how many.
+        """Take steps until one starts where doubles suffice; return the return code and the number of steps.
 
-        There are none where more digits do not lead over a singular position: then they are given no more.
+        There are none if extended precision does not lead over a singular configuration; then it is switched off.
         """
-        # where a misfit was found, there may be one at other singular positions, too: it is sought first
+        # after one mismatch, others are likely at other singular configurations: then it is determined first
         for fitted in (self._mended > 0.0, self._mended == 0.0):
             change = self._find_misfit(stretch.t, stretch.kept) if fitted else np.zeros(1)
             found = None if change is None else self._take(self._changed(change), stretch)
@@ -131,7 +135,7 @@ class MoreDigits:
         return return_codes.OTHER_DIGITS, 0
 
     def _take(self, form: Form, stretch: ExtendedSteps) -> tuple[int, int] | None:
-        """Steps with the constraints of a form; None, and nothing is changed, if they come to nothing."""
+        """Take steps with the constraints of a form; return None and change nothing if they fail."""
         t, rules, kept, room, seen = stretch
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
         reference_pivots = ws.reference_pivots.copy()
@@ -159,7 +163,7 @@ class MoreDigits:
         return reason, steps
 
     def _find_misfit(self, t: float, kept: kernels.StepperState) -> Floats | None:
-        """What right sides are to be changed by for the smoothest motion; None if that is more than rounding."""
+        """Return the change of the right-hand sides for the smoothest motion; None if it exceeds rounding."""
         state = kept.state
         if self._loads is not None:
             self._loads.theta[:] = kept.carried[:-1]
@@ -171,7 +175,7 @@ class MoreDigits:
             return None
         base = self.expand(t, state)
         size = np.abs(base).max(axis=1, keepdims=True)
-        # where nothing moves yet, nothing grows
+        # where nothing moves yet, no coefficient grows
         size[size == 0.0] = 1.0
         growth = [
             narrow((self.expand(t, state, ROUND_OFF * u) - base) / size).ravel() for u in weak.T
@@ -181,22 +185,22 @@ class MoreDigits:
             return None
         share, *_ = np.linalg.lstsq(told[:-1].T, -told[-1], rcond=None)
         change = ROUND_OFF * weak @ share
-        # written so that nan is refused too
+        # this form of the comparison rejects nan, too
         return change if np.abs(change).max() <= MENDED_MISFIT else None
 
     def _changed(self, by: Floats | float) -> Form:
-        """The form with right sides that are so much larger."""
+        """Return the form with right-hand sides increased by this amount."""
         return self._form._replace(phi0=shift(self._form.phi0, by))
 
     def expand(self, t: float, state: Floats, change: Floats | float = 0.0) -> np.ndarray:
-        """The highest coefficients of the motion from a state, with right sides changed by so much."""
+        """Return the highest coefficients of the motion from a state, with changed right-hand sides."""
         form = self._changed(change)
         coefficients = widen(np.zeros((HIGHEST_ORDER + 1, state.shape[1])))
         kernels.expand(form, self._ws, self._loads, t, EVERY, widen(state), coefficients)
         return coefficients[-HIGHEST:]
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
         notes: list[str] = []
         if self.taken:
             fitted = (
@@ -218,7 +222,7 @@ class MoreDigits:
 
 
 def warm_up(form: Form, loads: Loads) -> None:
-    """Compile (or load) all that is needed, by a step of a small mechanism."""
+    """Compile or load all that is needed, by one step of a small mechanism."""
     nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
     more = MoreDigits(
         form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE

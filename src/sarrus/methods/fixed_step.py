@@ -1,4 +1,4 @@
-"""Steps of fixed length: chunks of compiled steps; shared by the methods."""
+"""Steps of fixed length, in chunks of compiled steps; shared by the fixed-step methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .time_loop import Steps, Stopwatch, run_steps
 
 # memory for the states between two recordings
 BUFFER_BYTES = 16_000_000
-# refinements that take it out again where no iteration does
+# refinements that remove a larger eps (see `soften`) where no iteration does
 SOFT_REFINEMENTS = 2
 
 # (store, whether the run starts here, counters) -> (reason, steps)
@@ -27,17 +27,17 @@ Advance = Callable[[Floats, bool, Ints], tuple[int, int]]
 
 
 def divide(problem: Run) -> tuple[int, float]:
-    """How many steps, and their length [s]: the nearest to the wanted one that fits the duration."""
+    """Return the number of steps and their length [s]: the nearest to the request that divides the duration."""
     count = max(1, round(problem.duration / problem.setting))
     return count, problem.duration / count
 
 
 def soften(form: Form, ws: Workspace) -> tuple[Form, list[str]]:
-    """The form with a larger eps if equations are dependent at the start, and a note that says so.
+    """Return the form with a larger eps if equations are redundant at the start, and a note about it.
 
-    Dependent equations are so on the constraints only: a distance d away from them their pivot is d^2,
-    and iterates and stages are that far away. An eps well above d^2 keeps their multiplier quiet;
-    refinement (or the iteration itself) takes eps out of all other directions.
+    Redundant equations are dependent only on the constraint manifold: at a distance d from it their pivot is d^2,
+    and iterates and stages are that far away. An eps well above d^2 keeps their multiplier small; refinement (or
+    the iteration itself) removes eps from all other directions.
     """
     count, below, above = kernels.count_dependent(form, ws, np.zeros(len(form.Q)))
     if not count:
@@ -51,7 +51,7 @@ def soften(form: Form, ws: Workspace) -> tuple[Form, list[str]]:
 
 
 def as_penalty(form: Form, factor: float) -> Form:
-    """The form whose K stands for M + factor J^T J: 1/eps + rho = factor for each equation."""
+    """Return the form whose K represents M + factor J^T J: 1/eps + rho = factor for each equation."""
     rho = np.minimum(form.rho, 0.5 * factor)
     return form._replace(rho=rho, eps=1.0 / (factor - rho))
 
@@ -59,16 +59,17 @@ def as_penalty(form: Form, factor: float) -> Form:
 def run_fixed(
     problem: Run, advance: Advance, *, order: int, notes: list[str], complete: bool = True
 ) -> Outcome:
-    """Simulate with fixed steps; order: of the method; complete: whether it has accelerations of its own."""
+    """Simulate with fixed steps; order: of the method; complete: whether the method computes accelerations."""
     return run_steps(problem, _FixedSteps(problem, advance, order, notes, complete))
 
 
 def make_pieces(
     starts: Floats, states: Floats, complete: bool, beside: int, room: Floats | None = None
 ) -> StepPolynomials:
-    """Polynomials of steps between states (n, 3, nq), and one without length that is the state at the end.
+    """Return polynomials of steps between states (n, 3, nq), and one of zero length for the state at the end.
 
-    complete: whether accelerations are known; beside: how many angles and works; room: memory for them.
+    complete: whether accelerations are known; beside: the number of angles and works; room: memory for the
+    polynomials.
     """
     count = len(starts)
     if room is None:
@@ -101,7 +102,7 @@ class _FixedSteps:
         most = min(self._count, problem.max_steps)
         capacity = int(np.clip(BUFFER_BYTES // (24 * max(nq, 1)), 64, most + 1))
         self._store = np.zeros((capacity + 1, 3, nq))
-        # memory is handed out when it is first touched: do that now, not in the solve
+        # the system assigns memory when it is first touched: do that now, not in the solve
         self._store.fill(0.0)
         self._store[0, 1] = problem.velocity
         self._rows = np.zeros((capacity + 1, 6 if complete else 4, nq))
@@ -128,14 +129,14 @@ class _FixedSteps:
         return Steps(reason, pieces, self._usual, self._order)
 
     def end(self, t: float, reason: int) -> status.Ending:
-        """How it ended."""
+        """Return how the run ended."""
         if reason == return_codes.DONE:
             how = f" in {self._count} steps of {self._h:g} s"
             return status.done(self._problem.duration, how)
         return status.ended_early(reason, t, self._h)
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """Return the counters."""
         return {
             "steps": self._taken,
             "iterations": int(self._counters[kernels.ITERATIONS]),
@@ -144,7 +145,7 @@ class _FixedSteps:
         }
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
         notes, relaxed = list(self._notes), self._counters[kernels.RELAXED]
         if relaxed:
             notes.append(

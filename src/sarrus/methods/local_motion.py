@@ -1,12 +1,12 @@
-"""The motion through a singular configuration, on both sides of it, from position and velocity there.
+"""The motion through a singular configuration, on both sides of it, from configuration and velocity there.
 
-The equations of motion leave accelerations open where J loses rank, but not next to it. So with nodes s_j on both
-sides, none of them at the configuration itself, Picard's iteration
+The equations of motion do not determine the accelerations where J loses rank, but they do next to it. With nodes
+s_j on both sides, none of them at the singular configuration, Picard's iteration
 
     q <- q0 + v0 s + twice the integral of the polynomial through a(s_j),
 
-a from the equations of motion at the nodes after projection onto the constraints, converges to the branch that q0
-and v0 belong to.
+with a from the equations of motion at the nodes after projection onto the constraints, converges to the branch
+that q0 and v0 belong to.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from ..kinematics.nodes import AT, NODES, fit_nodes, to_powers
 from ..model import Model
 from .outcome import Record
 
-# iterations at most; two that differ by less, over the mechanism's length, are one
+# maximum number of iterations; two iterates that differ by less than this, relative to the mechanism's length, are
+# equal
 MOST_ITERATIONS = 24
 SAME_MOTION = 1e-13
-# one that does not come closer by this factor does not converge, or what is left is rounding: up to this
+# an iteration that contracts less than this factor diverges, or the remainder is rounding if it is below the
+# second limit
 CONTRACTION = 0.7
 ROUNDED_MOTION = 1e-11
-# states are always projected; none is that of the start, so that times before it are read, too; work is left out
+# states are always projected; none is treated as the start, so that times before it can be sampled, too; work is
+# omitted
 SAMPLING = kernels.Sampling(
     projects=True,
     own=False,
@@ -54,16 +57,16 @@ class LocalMotion:
 def expand_motion(
     model: Model, time: float, guess: Floats, half_width: float, angles: Floats
 ) -> LocalMotion | None:
-    """The motion on both sides of a time [s], half_width [s] wide; None if the iteration does not converge.
+    """Return the motion within half_width [s] on both sides of a time [s]; None without convergence.
 
-    guess: coordinates in powers of t - time, (terms, nq), at least position and velocity, which are kept; angles:
-    of torsions at that time [rad].
+    guess: coordinates in powers of t - time, (terms, nq), at least configuration and velocity, which do not
+    change; angles: of torsions at that time [rad].
     """
     rows = np.zeros((NODES + 2, model.coordinates))
     used = min(len(guess), len(rows))
     rows[:used] = guess[:used]
     start = rows[:2].copy()
-    # powers of s from those of the acceleration in half widths
+    # coefficients in powers of s from those of the acceleration in units of half_width
     k = np.arange(NODES)
     integrals = half_width ** -k.astype(float) / ((k + 1.0) * (k + 2.0))
     before = np.inf
@@ -73,7 +76,7 @@ def expand_motion(
         new = np.concatenate([start, powers])
         change = float(np.abs((new - rows).T @ half_width ** np.arange(len(rows))).max(initial=0.0))
         rows = new
-        # written so that nan ends it
+        # this form of the comparison ends the iteration at nan
         contracts = change < CONTRACTION * before
         if change <= SAME_MOTION or (change <= ROUNDED_MOTION and not contracts):
             return LocalMotion(half_width, nodes, 2.0 * rows[2])
@@ -84,7 +87,7 @@ def expand_motion(
 
 
 def _sample(model: Model, time: float, half_width: float, rows: Floats, angles: Floats) -> Record:
-    """States at the nodes of a polynomial about a time, projected onto the constraints."""
+    """Return the states at the nodes of a polynomial about a time, projected onto the constraints."""
     pieces = StepPolynomials(
         starts=np.array([time, time + half_width]),
         orders=np.array([len(rows) - 1]),

@@ -1,4 +1,4 @@
-"""What a method is, what it is given, and its kernels compiled (or loaded) before the clock of a run starts."""
+"""Definition of a method and its input; compiles or loads its kernels before the timing of a run starts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from . import extended_precision
 from .monitor import Candidate, Watch
 from .outcome import AccelerationRule, LocatedEvents, MotionPart, Outcome, Record
 
-# (candidates seen since it was last asked, what is known of the run) -> when to stop [s], or None
+# (new candidates since the last call, monitoring data of the run) -> time to stop [s], or None
 Stop = Callable[[list[Candidate], Watch], float | None]
 
 
 class EventLocator(Protocol):
-    """What locates events while the steps of a run come in.
+    """Locates events while a run advances.
 
-    may_stop: whether one of them may end the run; reached: the name of the one that did; cpu: seconds it took.
+    may_stop: whether an event may end the run; reached: the name of the event that did; cpu: CPU time used [s].
     """
 
     may_stop: bool
@@ -34,23 +34,23 @@ class EventLocator(Protocol):
     cpu: float
 
     def look(self, part: MotionPart, law: AccelerationRule | None, *, last: bool) -> Record | None:
-        """Look at some steps; last: the run ends with them. Returns the state at which it has to end before."""
+        """Check some steps; return the state at which the run has to end, if any. last: no more steps follow."""
 
     def located(self, until: float) -> LocatedEvents:
-        """All events up to a time [s]."""
+        """Return all events up to a time [s]."""
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
 
 
 @dataclass(frozen=True)
 class Run:
     """A run from q = 0 and the given velocity to the end of the duration [s].
 
-    times: outputs, increasing [s]; setting: tolerance or step [s], whichever the method has; options: its
-    further parameters, all of them; stop: asked wherever an equation comes close to depending on others,
-    the run ends at the time it returns, with an output there; dense: keep the polynomials of all steps; mechanism:
-    what the model was made of, for methods in other coordinates; events: makes what locates events in this run.
+    times: outputs, increasing [s]; setting: tolerance or step [s], depending on the method; options: all its other
+    parameters; stop: called wherever an equation comes close to linear dependence; the run ends at the time it
+    returns, with an output there; dense: keep the polynomials of all steps; mechanism: the source of the model,
+    for methods in other coordinates; events: creates the event locator of this run.
     """
 
     model: Model
@@ -68,7 +68,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run begins or goes on: time, position, velocity, angles of torsions and work."""
+    """Where a run starts or continues: time, coordinates, velocities, angles of torsions and work."""
 
     t: float
     q: Floats
@@ -76,7 +76,7 @@ class Start:
     carried: Floats
 
 
-# what a method may or may not be able to do; the value is what a user reads
+# features that a method may support; the values appear in messages
 LOADS = "springs, torsions, torques or forces that turn with a body"
 DRIVES = "drives"
 USER_FORCES = "user forces"
@@ -84,13 +84,13 @@ USER_FORCES = "user forces"
 
 @dataclass(frozen=True)
 class Method:
-    """A way to advance in time.
+    """A time integration method.
 
-    setting: what steers its accuracy, "tolerance" or "step" [s]. run: simulates what a `Run` says. options: its
-    further parameters with their defaults. does: what it can simulate besides constant forces: LOADS,
-    DRIVES, USER_FORCES. projects: whether its outputs are taken back onto the constraints; those of the
-    others are its own states: their violation is part of its answer. compiled: whether its steps are compiled
-    code; fingerprint: of the text of a user's method, empty for ours.
+    setting: the parameter that controls its accuracy, "tolerance" or "step" [s]. run: simulates a `Run`. options:
+    its other parameters with their defaults. does: what it supports besides constant forces: LOADS, DRIVES,
+    USER_FORCES. projects: whether its outputs are projected onto the constraints; other methods report their own
+    states, including the constraint violation. compiled: whether its steps are compiled code; fingerprint: of the
+    source of a user's method, empty for built-in methods.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Method:
 
 
 def needs_of(model: Model) -> frozenset[str]:
-    """What a method must be able to do for a model, besides constant forces."""
+    """Return what a method must support to simulate a model, besides constant forces."""
     loads = model.loads
     found = {
         LOADS: len(loads.f0) - count_forms(loads.user),
@@ -115,7 +115,7 @@ def needs_of(model: Model) -> frozenset[str]:
     return frozenset(word for word, count in found.items() if count)
 
 
-# methods whose kernels this process has loaded, without and with those for loads, and for more digits
+# methods whose kernels this process has loaded, without and with loads, and with extended precision
 _WARM: set[tuple[str, bool, bool]] = set()
 
 
@@ -126,10 +126,10 @@ def warm_up(
     options: dict[str, float],
     tight: bool = False,
 ) -> float:
-    """Run a method on a tiny mechanism, once in a process; returns the seconds.
+    """Run a method on a tiny mechanism, once per process; return the time used [s].
 
-    loaded: compile for loads and drives, tight: for more digits, which others need not wait for. What reading the
-    outputs and judging crossings need is compiled when that is first done.
+    loaded: compile for loads and drives; tight: compile for extended precision, which other runs need not wait
+    for. The code for reading outputs and classifying crossings is compiled at its first use.
     """
     if (name, loaded, tight) in _WARM:
         return 0.0
@@ -140,7 +140,7 @@ def warm_up(
     if loaded:
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
-    # all methods of users need the same kernels
+    # all user methods need the same kernels
     setting = TIGHTEST_TOLERANCE if tight else 1e-3
     with compiling(name.split("/")[0], loaded, tight):
         run(

@@ -25,24 +25,24 @@ from ..kinematics.constraints import Constraints
 from ..model import Model
 from ..thresholds import KEPT_RANK, LOW_MINIMUM, RANK_TOLERANCE, SHOWN_PIVOT, SINGULAR_START
 
-# steps whose polynomials are monitored at once
+# steps whose polynomials are monitored in one call
 AT_ONCE = 1024
-# zeros that are found at once
+# zeros located in one call
 PLACES = 256
-# numbers that are kept of the steps around candidates: half a gigabyte
+# limit of the numbers stored for the steps around candidates: half a gigabyte
 MOST_NUMBERS = 64_000_000
-# an equation more counts as much as this in log|g|
+# weight of one additional independent equation, relative to log|g|
 RANKED = 1e6
-# the polynomial of the first step is followed as far as its last terms, and all others, stay below this, over the
-# mechanism's length
+# the polynomial of the first step is used as far as its last terms, and all others, stay below these limits,
+# relative to the mechanism's length
 FAR_TERM, FAR_WAY = 1e-6, 0.3
-# steps that are remembered: as many as may lie within the rounding of a zero of higher order. Around these so many
-# on both sides are looked at, or those within so many times as long
+# steps that are stored: as many as may lie within the rounding of a zero of higher order. On both sides of them,
+# this many steps are included, or those within this multiple of their duration
 TAIL, AROUND, WINDOW = 24, 2, 3.0
 # coordinates up to which singular values of J are computed
 DENSE = 600
 
-# where a candidate comes from, if not from so many zeros: a local minimum, a stretch of lower rank
+# origin of a candidate that is not a number of zeros: a local minimum, an interval of lower rank
 MINIMUM, CHANGE = 0, -1
 
 
@@ -55,37 +55,37 @@ class Piece:
     coefficients: Floats
 
     def position(self, t: float) -> Floats:
-        """Coordinates at a time."""
+        """Return the coordinates at a time."""
         return np.asarray(np.polynomial.polynomial.polyval(t - self.start, self.coefficients))
 
     def velocity(self, t: float) -> Floats:
-        """Their rates."""
+        """Return the velocities at a time."""
         return self.derivative(t, 1)
 
     def derivative(self, t: float, order: int) -> Floats:
-        """A derivative of the coordinates by time; order 0: themselves."""
+        """Return a time derivative of the coordinates; order 0: the coordinates themselves."""
         terms = np.polynomial.polynomial.polyder(self.coefficients, order)
         return np.asarray(np.polynomial.polynomial.polyval(t - self.start, terms))
 
     def powers_about(self, t: float) -> Floats:
-        """Coefficients of powers of the time since t."""
+        """Return the coefficients of powers of the time since t."""
         orders = range(len(self.coefficients))
         return np.array([self.derivative(t, k) / math.factorial(k) for k in orders])
 
     @property
     def last_term(self) -> float:
-        """The last term of the polynomial at the end: about what it leaves out."""
+        """The last term of the polynomial at the end, an estimate of the truncation error."""
         order = len(self.coefficients) - 1
         return float(np.abs(self.coefficients[-1]).max() * (self.end - self.start) ** order)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A moment at which J may lose rank: when [s], the times before and after it [s], and the motion there.
+    """A time [s] at which J may lose rank, with the times before and after it [s] and the motion around it.
 
-    zeros: how many values vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for a
-    conjugate pair, or the square of the stretch; part: the part of the mechanism, -1 if it is not known; resolved:
-    whether its time is known; regular: the most regular configuration of the steps around it.
+    zeros: the number of values that vanish there, or MINIMUM or CHANGE; variance: of the zeros [s^2], negative for
+    a conjugate pair, or the squared duration of the interval; part: the part of the mechanism, -1 if unknown;
+    resolved: whether its time is resolved; regular: the most regular configuration of the steps around it.
     """
 
     time: float
@@ -100,26 +100,26 @@ class Candidate:
 
     @property
     def times(self) -> tuple[float, float, float]:
-        """The time, and those before and after it."""
+        """The times before, at and after the candidate."""
         return self.low, self.time, self.high
 
     def piece(self, t: float) -> Piece:
-        """The piece that holds a time; the first and the last go on beyond their ends."""
+        """Return the piece that contains a time; the first and the last piece are extrapolated."""
         return self.pieces[bisect_left(self.pieces[:-1], t, key=lambda p: p.end)]
 
 
-# columns of what is kept of candidates
+# columns of the candidate rows
 TIME, BEFORE, AFTER, ZEROS = kernels.TIME, kernels.BEFORE, kernels.AFTER, kernels.ZEROS
 VARIANCE, PART, RESOLVED = kernels.VARIANCE, kernels.PART, kernels.RESOLVED
 
 
 @dataclass(frozen=True)
 class MonitoredSteps:
-    """Candidates among some steps, as they are kept during a run, and the steps around them.
+    """Candidates among some steps, as stored during a run, and the steps around them.
 
-    found: a row for each (columns above); regular: the most regular configuration of these steps; starts, ends
-    [s], orders, coefficients: of the steps; firsts, finals: which of them belong to each candidate; before: pieces
-    of earlier steps that the first candidates begin in.
+    found: one row per candidate (columns above); regular: the most regular configuration of these steps; starts,
+    ends [s], orders, coefficients: of the steps; firsts, finals: the range of steps of each candidate; before:
+    pieces of earlier steps in which the first candidates begin.
     """
 
     found: Floats
@@ -133,7 +133,7 @@ class MonitoredSteps:
     before: tuple[Piece, ...]
 
     def candidates(self) -> list[Candidate]:
-        """One by one."""
+        """Return the candidates."""
         pieces = [
             Piece(float(start), float(end), rows[: order + 1])
             for start, end, order, rows in zip(
@@ -158,12 +158,12 @@ class MonitoredSteps:
 
 @dataclass(frozen=True)
 class Watch:
-    """What was seen along a motion.
+    """What the monitor found along a motion.
 
-    stretches: candidates; start: the pivot of each equation at the start; usual: the largest that it has shown;
-    begin: position and velocity at the start; later: the most regular position of the first steps; parts: which
-    part of the mechanism each coordinate belongs to; until: the motion was monitored up to there [s]; left: when
-    it was last away from singular configurations [s].
+    stretches: candidates; start: the pivot of each equation at the start; reference_pivots: the largest of each;
+    begin: coordinates and velocities at the start; later: the most regular configuration of the first steps;
+    parts: the part of the mechanism that each coordinate belongs to; until: end of the monitored motion [s]; left:
+    the last time away from singular configurations [s].
     """
 
     stretches: tuple[MonitoredSteps, ...]
@@ -177,41 +177,41 @@ class Watch:
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All of the run."""
+        """All candidates of the run."""
         return tuple(c for stretch in self.stretches for c in stretch.candidates())
 
     @cached_property
     def passed(self) -> tuple[Candidate, ...]:
-        """Those of a run that failed: minima among its last steps near a singular configuration are noise."""
+        """The candidates of a failed run, without minima among its last singular steps, which are noise."""
         return tuple(c for c in self.candidates if c.zeros > 0 or c.time <= self.left)
 
     @property
     def singular_start(self) -> bool:
-        """Whether an equation depends on others at the start, and not all along."""
+        """Whether an equation is redundant at the start but not throughout."""
         zero = np.maximum(SINGULAR_START * self.reference_pivots, 0.1 * SHOWN_PIVOT)
         return bool(np.any((self.reference_pivots > SHOWN_PIVOT) & (self.start < zero)))
 
 
 class _Seen(NamedTuple):
-    """What is seen of some steps: a row for each (kernels/crossing.py), positions half way, places of zeros."""
+    """Monitoring results of some steps: one row each (kernels/crossing.py), midpoint configurations, zeros."""
 
     rows: Floats
     middles: Floats
     places: Floats
 
     def most_regular(self) -> Floats:
-        """The position at the most regular middle of the steps: the highest rank, far from a lower one."""
-        # what is no number is not regular
+        """Return the most regular of the midpoint configurations: the highest rank, far from a loss of rank."""
+        # nan is not regular
         level = self.rows[:, kernels.REGULARITY] + RANKED * self.rows[:, kernels.RANK]
         level[np.isnan(level)] = -np.inf
         return np.asarray(self.middles[int(level.argmax())])
 
 
 class Watcher:
-    """Keeps the candidates of a motion, and the steps around them.
+    """Stores the candidates of a motion and the steps around them.
 
-    look() takes the polynomials of some steps, in the order of time, of one method or of several one after the
-    other. cpu: seconds it took.
+    look() accepts the polynomials of some steps in the order of time, from one method or from several in
+    succession. cpu: CPU time used [s].
     """
 
     def __init__(self, model: Model) -> None:
@@ -222,7 +222,8 @@ class Watcher:
         self._structure = kernels.make_structure(model.form, self._parts)
         self._disc: kernels.Disc | None = None
         self._usual, self._start = np.zeros(nc), np.zeros(nc)
-        # smallest pivots, ranks and pieces of the last steps, and until when stretches of lower rank are known
+        # smallest pivots, ranks and pieces of the last steps, and the time up to which intervals of lower rank are
+        # known
         self._tail: list[tuple[float, float, Piece]] = []
         self._passed = 0.0
         # times of zeros in the last steps
@@ -237,7 +238,7 @@ class Watcher:
         self.cpu = 0.0
 
     def look(self, pieces: StepPolynomials, steps: int, *, last: bool) -> list[MonitoredSteps]:
-        """Monitor some steps; last: the run ends with them. Returns those with candidates."""
+        """Monitor some steps and return those with candidates; last: the run ends with them."""
         cpu = time.thread_time()
         before = len(self._stretches)
         for first in range(0, steps, AT_ONCE):
@@ -270,12 +271,12 @@ class Watcher:
             self._remember(pieces, steps, seen)
 
     def _look_at_start(self, pieces: StepPolynomials) -> None:
-        """Pivots at the start, and where some vanish those as far as its polynomial leads."""
+        """Compute pivots at the start and, where some vanish, as far along its polynomial as it is accurate."""
         rows = pieces.coefficients[0, : pieces.orders[0] + 1, : self._nq]
         self._eval_pivots(rows[:1].copy(), pieces.coefficients.shape[1], self._start)
         if self._start.all():
             return
-        # the last terms that do not vanish stay small, and all others below a share of a link
+        # the last nonzero terms stay small, and all others below a fraction of a link
         sizes = np.abs(rows[1:]).max(axis=1)
         terms = np.flatnonzero(sizes)
         if not len(terms) or not np.isfinite(sizes).all():
@@ -301,7 +302,7 @@ class Watcher:
         kernels.eval_pivots_at(self._form, self._structure, disc, q, pivots)
 
     def _search(self, pieces: StepPolynomials, steps: int) -> _Seen:
-        """What the screen says of each step, and the zeros found."""
+        """Return the screening results of each step and the zeros found."""
         rows, middles = np.empty((steps, kernels.SEEN)), np.empty((steps, self._nq))
         disc = self._memory(pieces.coefficients.shape[1])
         done, parts = 0, []
@@ -315,7 +316,7 @@ class Watcher:
         return _Seen(rows, middles, places)
 
     def _collect(self, pieces: StepPolynomials, steps: int, seen: _Seen, last: bool) -> Floats:
-        """All candidates among some steps: a row for each, in the order of time."""
+        """Return all candidates among some steps, one row each, in the order of time."""
         found = seen.places
         self._times = sorted([*self._times, *found[:, TIME].tolist()])
         more = self._minima(pieces, steps, seen, self._times, last)
@@ -326,7 +327,7 @@ class Watcher:
     def _minima(
         self, pieces: StepPolynomials, steps: int, seen: _Seen, known: list[float], last: bool
     ) -> list[tuple[float, ...]]:
-        """Local minima of the smallest pivot, and stretches of lower rank; known: times of zeros, rising."""
+        """Return minima of the smallest pivot and intervals of lower rank; known: increasing times of zeros."""
         old = self._tail
         low, full = seen.rows[:, kernels.LOW].min(), seen.rows[:, kernels.RANK].min() == self._rank
         if not old and full and not low < LOW_MINIMUM:
@@ -339,13 +340,13 @@ class Watcher:
         # beyond the ends of a run nothing is lower
         lows, ranks = [*lows, math.inf], [*ranks, ranks[-1]]
         ends = [*times, starts[-1], starts[0]]
-        # those before the last are known
+        # the steps before the last are known
         for i in range(max(len(old) - 1, 0), len(times) - (not last)):
-            # before the first there is the one that was added
+            # index -1 refers to the value appended above
             if not (lows[i] < LOW_MINIMUM and lows[i - 1] >= lows[i] < lows[i + 1]):
                 continue
             same = ranks[max(i - 1, 0)] == ranks[i] == ranks[i + 1]
-            # a zero there is the minimum
+            # a zero in this interval is itself the minimum
             alone = bisect_left(known, ends[i - 1]) == bisect_right(known, ends[i + 1])
             if same and alone:
                 out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0, -1.0))
@@ -354,9 +355,10 @@ class Watcher:
     def _stretches_of_lower_rank(
         self, starts: list[float], ranks: list[float], last: bool
     ) -> list[tuple[float, ...]]:
-        """Stretches of steps on which J has not its rank, up to rounding: the zero of higher order in them.
+        """Return intervals in which J is rank-deficient up to rounding, each with its zero of higher order.
 
-        With some steps before and after, which show where it is; one at the start of the run is the start.
+        They include some steps before and after, which locate the zero; an interval at the start of the run means
+        the start.
         """
         out: list[tuple[float, ...]] = []
         n = len(ranks)
@@ -366,7 +368,7 @@ class Watcher:
             while j < n and ranks[j] < self._rank:
                 j += 1
             if (j + AROUND > n and not last) or starts[j] <= self._passed:
-                # more steps are to come, or all of it is known
+                # more steps will follow, or the whole interval is known
                 continue
             self._passed = starts[j]
             width, a, b = starts[j] - starts[i], i - 1, min(j + 1, n)
@@ -379,7 +381,7 @@ class Watcher:
         return out
 
     def _keep(self, pieces: StepPolynomials, steps: int, seen: _Seen, found: Floats) -> None:
-        """Keep candidates with the steps around them."""
+        """Store candidates with the steps around them."""
         ends = pieces.starts[1 : steps + 1]
         firsts = np.minimum(np.searchsorted(ends, found[:, BEFORE], "right"), steps - 1)
         finals = np.minimum(np.searchsorted(ends, found[:, AFTER], "left") + 1, steps)
@@ -401,11 +403,11 @@ class Watcher:
         self._stretches.append(stretch)
         self._kept += stretch.coefficients.size
         if self._kept > MOST_NUMBERS:
-            # a run without end must not take memory without end
+            # limits the memory of very long runs
             self._blind = self._until
 
     def _remember(self, pieces: StepPolynomials, steps: int, seen: _Seen) -> None:
-        """Keep the last steps: what is around the end of these is seen with the next ones."""
+        """Store the last steps, because candidates near their end are evaluated with the next steps."""
         for n in range(max(steps - TAIL, 0), steps):
             start, end = float(pieces.starts[n]), float(pieces.starts[n + 1])
             rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq].copy()
@@ -415,7 +417,7 @@ class Watcher:
         self._times = [t for t in self._times if t >= self._tail[0][-1].start]
 
     def loses_rank(self, c: Candidate) -> bool:
-        """Whether J itself loses rank at a candidate; where equations are redundant others may take their part."""
+        """Whether J itself loses rank at a candidate; redundant equations may replace each other instead."""
         if self._nq > DENSE:
             return True
         J = Constraints(self._form).jacobian
@@ -427,7 +429,7 @@ class Watcher:
         return bool(rank and here[rank - 1] < KEPT_RANK * reference_pivots[rank - 1])
 
     def pivot_ratio(self, q: Floats) -> float:
-        """The smallest pivot at a position against what is usual; 1 where no equation is ever independent."""
+        """Return the smallest pivot at a configuration over its reference; 1 if none is ever independent."""
         pivots = np.zeros(len(self._usual))
         if not len(pivots):
             return 1.0
@@ -436,7 +438,7 @@ class Watcher:
         return float((pivots[used] / self._usual[used]).min(initial=1.0))
 
     def notes(self) -> list[str]:
-        """What a user should know of it."""
+        """Return notes for the user."""
         if self._blind is None:
             return []
         count = plain_sum(len(s.found) for s in self._stretches)
@@ -446,7 +448,7 @@ class Watcher:
         ]
 
     def watch(self) -> Watch:
-        """All that was seen."""
+        """Return everything found."""
         return Watch(
             stretches=tuple(self._stretches),
             start=self._start.copy(),

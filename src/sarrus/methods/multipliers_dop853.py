@@ -2,9 +2,9 @@
 
     y = (q, v),     y' = (v, a),     a as in textbook.run_multipliers
 
-Source: the Runge-Kutta method of order 8 of Dormand and Prince with step control
-[HairerNorsettWanner1993], as SciPy has it. The right side is compiled, the integrator is not: what
-many people would run. Outputs come from its own interpolant of order 7.
+Source: the Runge-Kutta method of order 8 of Dormand and Prince with step control [HairerNorsettWanner1993], as
+implemented in SciPy. The right-hand side is compiled, the integrator is not: a typical user setup. Outputs come
+from its interpolant of order 7.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .time_loop import Steps, Stopwatch, run_steps
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
 ORDER = 8
-# of its interpolant
+# degree of the interpolant
 DEGREE = 7
-# what SciPy allows for the relative tolerance
+# smallest relative tolerance that SciPy allows
 FLOOR = 3e-14
-# steps below this part of the run would not end in any sensible time
+# steps below this fraction of the run would not finish in reasonable time
 SHORTEST = 1e-9
-# the first step, in the mechanism's own time; the next ones follow the tolerance
+# the first step, in units of the mechanism's time scale; the next ones follow the tolerance
 FIRST_STEP = 1e-2
 # between two recordings
 MOST_STEPS = 256
@@ -40,7 +40,7 @@ MOST_STEPS = 256
 def run(problem: Run) -> Outcome:
     """Simulate with DOP853.
 
-    The tolerance is relative and absolute, in model units and the mechanism's own time. Options: alpha, beta:
+    The tolerance is relative and absolute, in model units and the mechanism's time scale. Options: alpha, beta:
     rates of stabilisation [1/s].
     """
     return run_steps(problem, _Dop853(problem))
@@ -87,14 +87,14 @@ class _Dop853:
         self._steps = 0
         self._usual = np.zeros(model.equations)
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
-        # the work is as exact as the steps: ten orders for eight
+        # the work is as accurate as the steps: quadrature of order ten for steps of order eight
         self.sampling = sample_own(accelerations=False, points=5)
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         starts: list[float] = []
         rows: list[Floats] = []
-        # a wild state is judged below; the warnings of the integrator would only repeat it
+        # invalid states are detected below; the warnings of the integrator would only repeat that
         with np.errstate(all="ignore"):
             if self._solver is None:
                 with clock("solve"):
@@ -111,7 +111,7 @@ class _Dop853:
                         rows.append(_polynomial(solver))
         self._steps += len(rows)
         if not rows:
-            # where it stands
+            # the current state
             rows = [np.zeros((DEGREE + 1, len(self._start)))]
             rows[0][0] = solver.y if solver.t == starts[0] else solver.y_old
         count = len(rows)
@@ -121,15 +121,15 @@ class _Dop853:
         return Steps(reason, pieces, self._usual, ORDER, end=end)
 
     def _begin(self) -> DOP853:
-        """The integrator at the start; its first step and its tolerance for velocities need a unit of time.
+        """Return the integrator at the start; its first step and velocity tolerance need a time scale.
 
-        That is the mechanism's own, in which it goes by a link at the start, or the run.
+        That is the time in which the mechanism moves by one link length at the start, or the duration.
         """
         duration, v, nq = self._problem.duration, self._problem.velocity, len(self._start) // 2
         a = self._rates(0.0, self._start)[nq:]
         speed = float(np.abs(v).max(initial=0.0))
         pull = float(np.sqrt(np.abs(a).max(initial=0.0)))
-        # written so that nan is left out: the first step shows it
+        # this form of the comparison ignores nan: the first step reveals it
         rate = max(1.0 / duration, speed, pull if pull < np.inf else 0.0)
         return DOP853(
             self._rates, 0.0, self._start, duration, first_step=min(FIRST_STEP / rate, duration),
@@ -137,7 +137,7 @@ class _Dop853:
         )  # fmt: skip
 
     def _step(self, solver: DOP853) -> tuple[int, status.Ending | None]:
-        """One step, judged."""
+        """Take one step and check it."""
         solver.step()
         duration, nq = self._problem.duration, self._problem.model.coordinates
         slow = solver.status == "running" and solver.step_size < SHORTEST * duration
@@ -150,17 +150,17 @@ class _Dop853:
         return (return_codes.DONE if solver.status == "finished" else return_codes.FULL), None
 
     def end(self, t: float, reason: int) -> status.Ending:
-        """How it ended."""
+        """Return how the run ended."""
         return status.done(self._problem.duration)
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """Return the counters."""
         assert self._solver is not None
-        # interpolants are recording
+        # evaluations for interpolants count as recording
         return {"steps": self._steps, "factorisations": int(self._solver.nfev) - 3 * self._steps}
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
         tolerance = self._problem.setting
         if self._used > tolerance:
             floor = f"tolerance {tolerance:g} is below what SciPy allows; {self._used:g} was used"
@@ -169,7 +169,7 @@ class _Dop853:
 
 
 def _polynomial(solver: DOP853) -> Floats:
-    """The interpolant of the last step in powers of time: SciPy has y0 + x (F0 + (1 - x) (F1 + x (...)))."""
+    """Return the interpolant of the last step in powers of time; SciPy: y0 + x (F0 + (1 - x) (F1 + x (...)))."""
     dense = solver.dense_output()
     powers = np.zeros((DEGREE + 1, len(dense.y_old)))
     for i, f in enumerate(dense.F[::-1]):

@@ -1,4 +1,4 @@
-"""What every method returns: states at the wanted times, how it went, and on request the whole motion."""
+"""What every method returns: states at the requested times, status, and on request the whole motion."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .status import Ending, Status
 
 @dataclass(frozen=True)
 class AccelerationRule:
-    """The equations of motion as a method solves them: its form, rates that take violations back.
+    """The equations of motion as a method solves them: its form, and the rates of constraint stabilisation.
 
-    refinements: of the solve, -1 for as many as the pivots ask for.
+    refinements: of the linear solve, -1 for as many as the pivots require.
     """
 
     form: Form
@@ -34,12 +34,12 @@ class AccelerationRule:
 
 @dataclass(frozen=True)
 class Record:
-    """States at the outputs, in model units; what follows from them is computed when first asked for.
+    """States at the outputs, in model units; derived quantities are computed when first requested.
 
-    angles: of the torsions [rad]; work: of loads without potential and of drives; restored: the energy that the
-    method put back so far, so that errors of its steps do not add up. kept: where `own` has the
-    acceleration already, as kernels/recording.py says (the method's own, or beside a singular position, where no
-    equation gives it); law: what gives the others.
+    angles: of the torsions [rad]; work: of loads without potential and of drives; restored: the energy correction
+    so far, which prevents energy errors of the steps from accumulating. kept: where `own` already has the
+    acceleration, as described in kernels/recording.py (the method's own value, or near a singular configuration,
+    where no equation determines it); law: the rule for the other accelerations.
     """
 
     model: Model = field(repr=False)
@@ -55,7 +55,7 @@ class Record:
 
     @classmethod
     def at(cls, model: Model, times: Floats, law: AccelerationRule | None = None) -> Record:
-        """Room for outputs at some times."""
+        """Allocate outputs at some times."""
         count, nq = len(times), model.coordinates
         q, v, own = np.zeros((3, count, nq))
         work, restored = np.zeros((2, count))
@@ -66,15 +66,15 @@ class Record:
         return len(self.times)
 
     def __getitem__(self, rows: slice) -> Record:
-        """The outputs of a slice, sharing memory."""
+        """Return the outputs of a slice, sharing memory."""
         return self._with(x[rows] for x in _rows_of(self))
 
     def __add__(self, other: Record) -> Record:
-        """The outputs of both, one after the other."""
+        """Return the outputs of both records in sequence."""
         return join_records(self.model, [self, other])
 
     def _with(self, rows: Iterable[Any]) -> Record:
-        """Other outputs of the same model."""
+        """Return other outputs of the same model."""
         times, q, v, angles, work, own, kept, restored = rows
         return Record(self.model, times, q, v, angles, work, own, kept, restored, self.law)
 
@@ -102,20 +102,20 @@ class Record:
 
     @property
     def potential(self) -> Floats:
-        """Potential energy of constant forces, springs and torsions (n,); 0 of the forces at the start."""
+        """Potential energy of constant forces, springs and torsions (n,); constant forces: 0 at the start."""
         return self.energies[1]
 
     @property
     def energy(self) -> Floats:
-        """What is conserved: kinetic and potential energy minus the work, and minus what the method put back (n,).
+        """The conserved quantity: kinetic plus potential energy minus the work and the energy correction (n,).
 
-        So it drifts by what steps gained or lost, and tells how exact they were.
+        Its drift is the energy error of the integration and shows how accurate the steps were.
         """
         return self.kinetic + self.potential - self.work - self.restored
 
     @cached_property
     def drive_forces(self) -> Floats:
-        """What the drives exert along their motions (n, drives); not a number beside a singular position."""
+        """Forces or torques of the drives along their motions (n, drives); nan near a singular configuration."""
         forces = np.zeros((len(self), len(self.model.loads.drives.sines)))
         if forces.size:
             kernels.eval_forces(self.model.form, *self.scratch, self.outputs, forces)
@@ -131,23 +131,23 @@ class Record:
 
     @property
     def scratch(self) -> tuple[Workspace, Loads | None]:
-        """Memory for the kernels."""
+        """Work memory for the kernels."""
         return make_workspace(self.model.form, 0), make_loads(self.model.loads, 0)
 
     @property
     def outputs(self) -> kernels.Outputs:
-        """The arrays as the kernels take them: the same memory."""
+        """The arrays as the kernels take them, sharing memory."""
         return kernels.Outputs(*map(np.ascontiguousarray, _outputs_of(self)))
 
 
-# its fields with a row for each output, in their order
+# the fields of Record with one row per output, in their order
 _rows_of = attrgetter("times", "q", "v", "angles", "work", "own", "kept", "restored")
-# those of `kernels.Outputs`
+# the fields of `kernels.Outputs`
 _outputs_of = attrgetter("times", "q", "v", "own", "kept", "angles", "work")
 
 
 def join_records(model: Model, parts: list[Record]) -> Record:
-    """The outputs of some records, one after the other."""
+    """Return the outputs of some records in sequence."""
     if not parts:
         return Record.at(model, np.zeros(0))
     columns = zip(*map(_rows_of, parts), strict=True)
@@ -156,7 +156,7 @@ def join_records(model: Model, parts: list[Record]) -> Record:
 
 @dataclass(frozen=True)
 class MotionPart:
-    """Steps of one method: their polynomials, how they are sampled, and the energy put back before each."""
+    """Steps of one method: their polynomials, how they are sampled, and the energy correction before each."""
 
     pieces: StepPolynomials
     sampling: kernels.Sampling
@@ -164,7 +164,7 @@ class MotionPart:
     restored: Floats
 
     def put_back(self, times: Floats) -> Floats:
-        """The energy put back before increasing times; at the end of a step, as sampled, nothing is yet."""
+        """Return the energy correction before increasing times; at the end of a step, without that of the step."""
         edges = np.empty(len(self.restored) + 1, np.int64)
         edges[0], edges[-1] = 0, len(times)
         edges[1:-1] = times.searchsorted(self.pieces.starts[1 : len(self.restored)], side="right")
@@ -175,8 +175,8 @@ class MotionPart:
 class Motion:
     """The motion of a run as polynomials of its steps: q = sum of coefficients[k] (t - start)^k, model units.
 
-    parts: a run of `auto` may have two, by two methods. Each holds the starts of its steps [s] and their end, the
-    orders, the coefficients, and side series of the angles and the work.
+    parts: a run of `auto` may have two, by two methods. Each contains the starts of its steps [s] and the end of
+    the last one, the orders, the coefficients, and series of the angles and the work.
     """
 
     model: Model = field(repr=False)
@@ -185,16 +185,16 @@ class Motion:
 
     @property
     def begin(self) -> float:
-        """When it begins [s]."""
+        """The start time [s]."""
         return float(self.parts[0].pieces.starts[0])
 
     @property
     def end(self) -> float:
-        """When it ends [s]."""
+        """The end time [s]."""
         return float(self.parts[-1].pieces.starts[-1])
 
     def at(self, times: Floats) -> Record:
-        """The states at increasing times [s], sampled as the outputs of the run are."""
+        """Return the states at increasing times [s], sampled in the same way as the outputs of the run."""
         wanted = np.ascontiguousarray(times, dtype=float)
         if len(wanted) and not (np.all(np.diff(wanted) >= 0) and wanted[0] >= self.begin):
             raise ValueError("give increasing times within the run")
@@ -229,9 +229,9 @@ class Motion:
 
 @dataclass(frozen=True)
 class StepHistory:
-    """The steps that were taken: their ends [s], orders, and the smallest relative pivot after each.
+    """The accepted steps: their ends [s], orders, and the smallest relative pivot after each.
 
-    pivots: empty for methods that do not look at them.
+    pivots: empty for methods that do not monitor them.
     """
 
     times: Floats = field(default_factory=lambda: np.zeros(0))
@@ -243,9 +243,9 @@ class StepHistory:
 class LocatedEvents:
     """Events of a run in the order of time.
 
-    names, units: of all that were requested; which: of these, for each that occurred; kinds: "rising", "falling",
-    "tangent", "maximum" or "minimum"; values: of the quantity [its unit]; gaps: these less the wanted value;
-    record: the states.
+    names, units: of all requested events; which: the index of each event that occurred; kinds: "rising",
+    "falling", "tangent", "maximum" or "minimum"; values: of the quantity [its unit]; gaps: values minus the
+    requested value; record: the states.
     """
 
     names: list[str]
@@ -259,13 +259,13 @@ class LocatedEvents:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run, up to where it is good.
+    """The outcome of a run, up to where it is valid.
 
-    status: one word, message: one sentence; steps: those taken; watch: where equations came close to
-    depending on others, None if there was no run; method: the one that did the run, or the last part
-    of it, if another chose it; motion: if the run was to keep it; lost: what steps that could not hold the
-    tolerance may have lost in sum, over the mechanism's length; error: an estimate of the global error at the
-    outputs, in model units, if it was asked for; events: those located, if requested.
+    status: one word; message: one sentence; steps: the accepted steps; watch: where equations came close to linear
+    dependence, None if there was no run; method: the method that did the run, or its last part, if another method
+    chose it; motion: if the run was to keep it; lost: accumulated loss of steps that exceeded the tolerance,
+    relative to the mechanism's length; error: an estimate of the global error at the outputs, in model units, if
+    requested; events: the located events, if requested.
     """
 
     status: Status
@@ -296,7 +296,7 @@ TIMINGS = ("solve_cpu", "solve_wall", "record_cpu", "watch_cpu")
 
 
 def skipped(model: Model, why: str) -> Outcome:
-    """The outcome of a method that cannot do a problem, with the sentence that says why."""
+    """Return the outcome of a method that does not support a problem, with the reason."""
     end = Ending(Status.SKIPPED, why)
     return Outcome(
         *end, Record.at(model, np.zeros(0)), dict.fromkeys(COUNTERS, 0), dict.fromkeys(TIMINGS, 0.0)

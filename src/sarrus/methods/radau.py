@@ -1,7 +1,7 @@
 """Radau IIA with three or five stages, order 5 or 9, for stiff springs and dampers.
 
-Equations and sources are in kernels/radau_step.py and docs/methods/radau.md. Steps are chosen by an estimate of
-the order of the stages; the polynomial of a step comes from its stages.
+Equations and sources are in kernels/radau_step.py and docs/methods/radau.md. An error estimate of the stage order
+controls the steps; the polynomial of a step interpolates its stages.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
 OPTIONS = {"longest_step": 0.0}
-# the estimate of the error that a step may have is SHARE tolerance^(4/5), for the error of a run to follow the
-# tolerance about as that of `series` does: with three stages the estimate is ~ h^4 and that error ~ h^5; with
-# five ~ h^6 and ~ h^9, but in steps of the usual length the estimate was measured to fall as h^7.8
+# the error estimate of a step may be SHARE tolerance^(4/5), so that the error of a run follows the tolerance about
+# as that of `series` does: with three stages the estimate is ~ h^4 and the error ~ h^5; with five ~ h^6 and ~ h^9,
+# but for typical step lengths the estimate was measured to decrease as h^7.8
 SHARE = 0.03
-# three stages where so little is asked that their steps are cheaper, and where users' forces may switch between
-# them
+# three stages for tolerances this loose, where their steps are cheaper, and with user forces, which may switch
+# between stages
 LITTLE = 1e-5
-# the dense equations of so many freedoms are solved together; with more those of all coordinates, in sparse
-# blocks, which are written for three stages
+# up to this many degrees of freedom, dense equations in them are solved together; beyond it, equations in all
+# coordinates in sparse blocks, which support three stages only
 MOST_FREEDOMS = 8
-# what double precision gives in a run
+# accuracy that double precision allows in a run
 FLOOR = 1e-11
-# forces of users are asked at least so often in a run: a pulse of a ten-thousandth of it is seen
+# user forces are evaluated at least this often in a run, so that a pulse of 1e-4 of its duration is detected
 ASKED = 10_000
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
@@ -51,13 +51,13 @@ BUFFER_BYTES = 2_000_000
 def run(problem: Run) -> Outcome:
     """Simulate with Radau IIA alone.
 
-    Options: longest_step [s]: no step is longer; 0 is no limit.
+    Options: longest_step [s]: upper limit of the step; 0: no limit.
     """
     return run_steps(problem, Radau(problem))
 
 
 class Radau:
-    """Steps of Radau IIA, from a start; from that of the run if none is given."""
+    """Steps of Radau IIA, from a given start or from the start of the run."""
 
     law: AccelerationRule | None = None
     certified = False
@@ -86,7 +86,7 @@ class Radau:
         )
         self.tangent = make_tangent(model.form, model.loads)
         self.stages = make_stages(model.form, model.loads, self.tangent, count, motions)
-        # of each step: position, velocity and acceleration at its start, and its polynomial
+        # for each step: coordinates, velocities and accelerations at its start, and its polynomial
         rows = 3 + count + 3
         capacity = int(np.clip(BUFFER_BYTES // (8 * rows * max(nq, 1)), 64, 4096))
         self._store, self._ends = np.zeros((capacity, rows, nq)), np.zeros(capacity)
@@ -134,7 +134,7 @@ class Radau:
         )
 
     def _polynomials(self, last: int) -> StepPolynomials:
-        """Of the steps that start at the rows of the store before this one."""
+        """Return the polynomials of the steps that start at the rows of the store before this one."""
         if last == 0:
             state = self._store[0, :3] * np.array([1.0, 1.0, 0.5])[:, None]
             return start_piece(float(self._ends[0]), state, self._sides[0, :, 0])
@@ -145,18 +145,18 @@ class Radau:
         )
 
     def end(self, t: float, reason: int) -> status.Ending:
-        """How it ended."""
+        """Return how the run ended."""
         if reason == return_codes.DONE:
             return status.done(self._problem.duration)
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """Return the counters."""
         names = ("steps", "rejected", "iterations", "factorisations", "relaxed_steps", "switches")
         return dict(zip(names, self._counters.tolist(), strict=True))
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
         notes, relaxed = [], self._counters[kernels.RELAXED]
         if self._problem.setting < FLOOR:
             notes.append(
@@ -176,8 +176,9 @@ class Radau:
 
 
 def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Floats, Floats]:
-    """The step [s] that is reached after a few, 0 if the run gets nowhere; J, d(Q - J^T lam)/dq and
-    dQ/dv on the way, as full matrices.
+    """Return the step [s] after a few steps, 0 if the run fails, and matrices at the last stage.
+
+    The matrices are J, d(Q - J^T lam)/dq and dQ/dv, dense.
     """
     model, nq, radau = problem.model, problem.model.coordinates, Radau(problem, start)
     tried = radau.advance(Stopwatch(), most)
@@ -188,19 +189,19 @@ def try_steps(problem: Run, start: Start, most: int) -> tuple[float, Floats, Flo
     G[tangent.S_row, tangent.S_col] = stages.G[-1]
     if tried.reason not in (return_codes.DONE, return_codes.FULL) or not tried.count:
         return 0.0, J, S, G
-    # the last step may be cut by the end of the run
+    # the end of the run may shorten the last step
     return float(np.diff(tried.pieces.starts)[-3:].max()), J, S, G
 
 
 def _weight(model: Model) -> float:
-    """The largest acceleration that the weights would give, in units of the model."""
+    """Return the largest acceleration that gravity would give, in model units."""
     mass = model.mass_matrix().diagonal()
     heavy = mass > NO_MASS * mass.max(initial=0.0)
     return float(np.abs(model.form.Q[heavy] / mass[heavy]).max(initial=0.0))
 
 
 def make_tangent(form: Form, loads: Loads) -> Tangent:
-    """Order of elimination of the Newton matrix, and where its entries go."""
+    """Return the elimination order of the Newton matrix and the positions of its entries."""
     nq, nc = len(form.Q), len(form.phi0)
     M_row = np.repeat(np.arange(nq), np.diff(form.M_start))
     S_row, S_col, sums = _load_pattern(form, loads)
@@ -229,7 +230,7 @@ def make_tangent(form: Form, loads: Loads) -> Tangent:
 
 
 def _load_pattern(form: Form, loads: Loads) -> tuple[Ints, Ints, dict[str, Any]]:
-    """Entries of S = F^T (dw/df) F - sum lam_k A_k: their coordinates, and what each sums."""
+    """Return the entries of S = F^T (dw/df) F - sum lam_k A_k: their coordinates, and the terms that each sums."""
     number: dict[tuple[int, int], int] = {}
 
     def spread(
@@ -264,13 +265,13 @@ def _load_pattern(form: Form, loads: Loads) -> tuple[Ints, Ints, dict[str, Any]]
 
 
 def choose_stages(model: Model, tolerance: float, motions: Floats | None) -> int:
-    """Three or five stages; motions: those of the freedoms, if they are few."""
+    """Return 3 or 5 stages; motions: null space of J if the degrees of freedom are few, else None."""
     has_user_forces = len(model.loads.user.calls) > 0
     return 3 if has_user_forces or motions is None or tolerance >= LITTLE else 5
 
 
 def find_motions(model: Model, q: Floats) -> Floats | None:
-    """Motions that the constraints allow at q, (nq, f); None if they are too many for dense equations."""
+    """Return a basis of the allowed velocities at q, (nq, f); None if f is too large for dense equations."""
     basis = np.zeros((MOST_FREEDOMS, model.coordinates))
     found, _, _ = find_basis(model.form, make_workspace(model.form, 0), 2, q, basis)
     return None if found < 0 else basis[:found].T.copy()
@@ -279,7 +280,7 @@ def find_motions(model: Model, q: Floats) -> Floats | None:
 def make_stages(
     form: Form, loads: Loads, tangent: Tangent, stages: int = 3, motions: Floats | None = None
 ) -> Stages:
-    """Allocate the scratch memory of a step; in the freedoms, if their motions are given."""
+    """Allocate the scratch memory of a step, in the degrees of freedom if their motions are given."""
     nq, nc, ns, z = len(form.Q), len(form.phi0), len(tangent.S_at), np.zeros
     n, upper, s = nq + nc, len(tangent.L_row), stages
     in_blocks = motions is None

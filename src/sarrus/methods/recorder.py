@@ -1,4 +1,4 @@
-"""The one recorder: outputs sampled from the polynomials of steps, chunk by chunk, and the motion itself."""
+"""Records a run: outputs sampled from the polynomials of steps, chunk by chunk, and the motion itself."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .status import Ending
 if TYPE_CHECKING:
     from .time_loop import Steps
 
-# numbers of polynomials that a run keeps at most: four gigabytes
+# limit of the stored polynomial coefficients: four gigabytes
 MOST_NUMBERS = 500_000_000
 
 
 def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:
-    """Outputs are the method's own states, never projected: their violation is part of its answer.
+    """Return a sampling without projection: constraint violations are part of the method's result.
 
-    accelerations: whether the polynomials have the method's; same: outputs this close to the start of a step,
-    in steps, are that start; points: of Gauss's rule for the work.
+    accelerations: whether the polynomials contain accelerations; same: outputs this close to the start of a step,
+    in steps, are taken at that start; points: of Gauss quadrature for the work.
     """
     rule = np.polynomial.legendre.leggauss(points)
     return kernels.Sampling(False, accelerations, same, 0.0, 0, np.inf, 0.0, *rule)
@@ -47,7 +47,7 @@ def sample_projected(
     limit: float = np.inf,
     same_factor: float = 0.0,
 ) -> kernels.Sampling:
-    """Outputs are taken back onto the constraints, as `kernels.Sampling` says."""
+    """Return a sampling with projection onto the constraints, as described in `kernels.Sampling`."""
     rule = np.polynomial.legendre.leggauss(3)
     return kernels.Sampling(
         True, False, 0.0, float(damped), corrections, float(limit), near, *rule, same_factor
@@ -55,7 +55,7 @@ def sample_projected(
 
 
 class Recorder:
-    """Fills the outputs of a run while its steps come in."""
+    """Fills the outputs while a run advances."""
 
     def __init__(self, problem: Run) -> None:
         self._problem = problem
@@ -63,26 +63,27 @@ class Recorder:
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
         self._record = Record.at(model, np.array(problem.times))
         self._done = 0
-        # how outputs were sampled last, and memory for that
+        # the latest sampling, and its work memory
         self._sampling: kernels.Sampling | None = None
         self._side: kernels.LaneWorkspace | None = None
-        # angles of the torsions and work where the next step starts
+        # angles of the torsions and work at the start of the next step
         self.carried = np.zeros(
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
-        # energy put back so far
+        # energy correction so far
         self._restored = 0.0
         self._kept: list[MotionPart] = []
         self._numbers = 0
-        # the steps taken last, and copies of the last one among them and among those before
+        # the latest steps, and copies of the last one of them and of the steps before
         self._chunk: MotionPart | None = None
         self._tail: MotionPart | None = None
         self._before: MotionPart | None = None
 
     def take(self, steps: Steps, sampling: kernels.Sampling) -> MotionPart:
-        """Sample the outputs in some steps, all that are left if the run is done with them.
+        """Sample the outputs within some steps; all remaining outputs if the run ends with them.
 
-        Steps without side series are walked through for their angles and work; returns them with these.
+        If the steps have no series of angles and work, these are integrated here; returns the steps including
+        them.
         """
         pieces, last = steps.pieces, steps.reason == return_codes.DONE
         if not pieces.angle_and_work_series.shape[2]:
@@ -100,7 +101,7 @@ class Recorder:
         self._done = max(self._done, upto)
         self._chunk = chunk
         if self._problem.stop is not None:
-            # the buffers of the next steps are the same memory
+            # the next steps reuse the same buffers
             self._before, self._tail = self._tail, copy_part(chunk, max(len(pieces.starts) - 2, 0))
         if self._problem.dense:
             self._kept.append(copy_part(chunk, 0))
@@ -115,24 +116,24 @@ class Recorder:
         return chunk
 
     def stop_at(self, t: float) -> None:
-        """Drop the outputs behind a time in the last steps, and add one exactly there."""
+        """Remove the outputs after a time in the latest steps, and add one exactly there."""
         assert self._chunk is not None
         kept = self._record[: int(np.searchsorted(self._record.times, t))]
         more = Record.at(self._problem.model, np.array([t]))
-        # a dip may have begun in the last step before these
+        # a local minimum may have started in the last step before these
         early = t < self._chunk.pieces.starts[0]
         self._sample((self._before if early else None) or self._chunk, more)
         self._record, self._done = kept + more, len(kept) + 1
 
     def end_with(self, state: Record) -> None:
-        """Drop the outputs after a state that was sampled already, and add that."""
+        """Remove the outputs after a state that was already sampled, and add that state."""
         kept = self._record[: int(np.searchsorted(self._record.times, state.times[0]))]
         self._record, self._done = kept + state, len(kept) + 1
 
     def cut(self, end: Ending, judge: Judge, tolerance: float | None) -> Ending:
-        """Drop the outputs after which too much was lost, and last ones off in energy; returns how the run ended.
+        """Remove outputs after a large loss and final ones with an energy error; return how the run ended.
 
-        tolerance: of the steps, None if a user chose them.
+        tolerance: of the steps, None if the user chose the steps.
         """
         times = self._record.times[: self._done]
         kept = max(int(np.searchsorted(times, judge.good_until, side="right")), min(len(times), 1))
@@ -146,16 +147,16 @@ class Recorder:
         return status.with_losses(end, metres, judge.good_until, dropped)
 
     def states(self, t: float, place: Floats) -> States:
-        """Where the run was at its end, given here, and at its outputs."""
+        """Return the given final state together with the states at the outputs."""
         record = self._record[: self._done]
         return States((t, place), record.times, record.q)
 
     def record(self, law: AccelerationRule | None) -> Record:
-        """The outputs so far."""
+        """Return the outputs so far."""
         return replace(self._record[: self._done], law=law)
 
     def motion(self, law: AccelerationRule | None) -> Motion | None:
-        """All polynomials, if they were to be kept."""
+        """Return all polynomials, if the run keeps them."""
         return Motion(self._problem.model, _join(self._kept), law) if self._problem.dense else None
 
     def _sample(self, part: MotionPart, rows: Record) -> None:
@@ -172,7 +173,7 @@ class Recorder:
 
 
 def copy_part(part: MotionPart, first: int) -> MotionPart:
-    """A part from one of its steps on, in memory of its own and no more than is needed."""
+    """Return a compact copy of a part, starting at one of its steps."""
     p = part.pieces
     orders = p.orders[first:].copy()
     coefficients = p.coefficients[first:, : int(orders.max()) + 1].copy()
@@ -190,7 +191,7 @@ def copy_part(part: MotionPart, first: int) -> MotionPart:
 
 
 def _join(chunks: list[MotionPart]) -> tuple[MotionPart, ...]:
-    """Chunks of steps as one part a method."""
+    """Join chunks of steps to one part per method."""
     parts: list[MotionPart] = []
     methods = [
         [c for c in chunks if c.sampling is sampling]
@@ -201,7 +202,7 @@ def _join(chunks: list[MotionPart]) -> tuple[MotionPart, ...]:
         rows = max(c.pieces.coefficients.shape[1] for c in moved)
         columns: list[list[np.ndarray]] = [[], [], [], [], [], []]
         for number, chunk in enumerate(moved):
-            # what holds the end of a chunk is the start of the next
+            # the entry for the end of a chunk is the start of the next
             count = None if number == len(moved) - 1 else len(chunk.pieces.starts) - 1
             starts, orders, coefficients, angle_and_work_series, reference_pivots = (
                 x[:count] for x in chunk.pieces

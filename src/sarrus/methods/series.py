@@ -1,19 +1,21 @@
-"""The series method: Taylor series of the motion with one factorisation a step, and its certificate.
+"""The series method: Taylor series of the motion with one factorisation per step, and its branch certificate.
 
-Equations and sources in kernels/series_step.py and docs/methods/series.md. The order is chosen each step; the
-motion is analytic across a singular position, so a step may jump over it without seeing it.
+Equations and sources are in kernels/series_step.py and docs/methods/series.md. The order is chosen in each step.
+The motion is analytic across a singular configuration, so a step may pass over it without detecting it.
 
-The certificate: whether a run that went through a singular stretch is still on the motion it came by.
-Beside a singular position motions lie so close together that rounding can move a landing from one to another:
-where they touch, at a distance t they are apart by t^2 or t^4. How far apart is measured: 2 sigma / u.B(w, w),
-with the weakest singular value of J and its vectors. So a landing there proves nothing. But the motion is
-analytic: the series of a step that begins at a certain landing predicts later ones. If what that series leaves
-out is far less than the motions are apart there,
+The certificate decides whether a run that passed the neighbourhood of a singular configuration is still on its
+original branch. Near a singular configuration the branches are so close together that rounding can move the
+projected end of a step from one branch to another: for branches with a common tangent the distance is t^2 or t^4
+at a time t from it. The distance is measured as 2 sigma / u.B(w, w), where sigma is the smallest singular value of
+J and u, w are its singular vectors. A step end inside the neighbourhood therefore proves nothing. But the motion
+is analytic, so the series of a step that starts at a certified configuration predicts later ones. If the
+truncation error of that series is much smaller than the distance between the branches at the later step end, then
 
-    the run is where it is predicted, within a share of that       this landing is certain, too
-    it is not                                                      it left it: the prediction is taken instead
-    no series reaches behind the stretch, or the end of the run    another landing before it is tried, twice;
-                                                                   then nobody can tell: the run ends before it
+    the run agrees with the prediction within a fraction of    this step end is certified, too
+    the distance
+    it does not agree                                          the run left its branch: the prediction replaces it
+    no series reaches beyond the neighbourhood or to the       another step end before it is tried, twice; then
+    end of the run                                             the branch is undecidable and the run ends before it
 """
 
 from __future__ import annotations
@@ -60,23 +62,24 @@ from .outcome import TIMINGS, AccelerationRule, Outcome
 from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
-# steps before and behind a stretch that are asked
+# number of steps before and after a singular neighbourhood that are checked
 BEFORE, BEHIND = 3, 2
-# places in each step behind at which it is asked: between landings predictions may be sharper
+# checkpoints in each step after it: predictions may be sharper between the ends of steps
 PLACES = 3
-# so many landings where motions cannot be told apart: the run crawls into a singular position
+# after this many step ends with indistinguishable branches, the steps only shrink towards a singular configuration
 CRAWL = 16
-# other landings that are tried where no series reaches behind a stretch
+# how many other step ends are tried where no series reaches beyond a singular neighbourhood
 ANEW = 2
-# steps whose series are followed, the latest that began at certain landings
+# how many series are used as predictors: those of the latest steps that start at certified configurations
 GATES = 8
 
 
 class Leap(NamedTuple):
-    """Over a stretch by one series: the step that begins it, the time behind it [s], its order.
+    """A jump over a singular neighbourhood with one series: the first step, the time after it [s], and the order.
 
-    order 0: no series reaches behind; step: the first one behind the last certain landing; time: where else
-    to land. left: what the series leaves out, over the mechanism's length.
+    order 0: no series reaches beyond the neighbourhood. Then step is the first one after the last certified step
+    end, and time is another time at which to end a step. left: the truncation error of the series, relative to the
+    mechanism's length.
     """
 
     step: int
@@ -85,22 +88,23 @@ class Leap(NamedTuple):
     left: float
 
 
-# how far the nearest other motion is from a place, as far as known; given the root of the smallest pivot there
+# estimated distance from a configuration to the nearest other branch; arguments: the configuration and the square
+# root of the smallest pivot there
 Measure = Callable[[Floats, float], float]
 
 
 class Certificate:
-    """Looks at the steps of a run, chunk by chunk."""
+    """Checks the steps of a run, chunk by chunk."""
 
     def __init__(self) -> None:
-        # steps of a stretch that the last chunk did not leave, and some before it
+        # steps of a singular neighbourhood that the last chunk did not leave, with a few steps before it
         self._before: tuple[StepPolynomials, Floats] | None = None
-        # whether it is not certain of its motion there
+        # whether the branch is still uncertain there
         self._waits = False
 
     @property
     def is_open(self) -> bool:
-        """Whether the last landing was inside a singular stretch."""
+        """Whether the last step ended inside a singular neighbourhood."""
         return self._before is not None
 
     def look(
@@ -111,14 +115,14 @@ class Certificate:
         *,
         ended: bool = False,
     ) -> Leap | None:
-        """The first stretch behind which the run has left its motion, or may have.
+        """Return the first singular neighbourhood after which the run has left its branch, or may have.
 
-        seen: of each step's end; measure: how far other motions are; ended: no more steps follow. A step before
-        the first of the pieces has a negative number.
+        seen: one row for each step end; measure: distance to other branches; ended: no more steps follow. Steps
+        before the first of the pieces have negative numbers.
         """
         if self._before is None and seen[:, PIVOT_RATIO].min(initial=1.0) >= SINGULAR_LANDING:
             return None
-        # the buffer may hold more
+        # the buffer may contain more steps
         pieces = pieces.some(0, len(seen))
         earlier = 0
         if self._before is not None:
@@ -136,9 +140,9 @@ class Certificate:
         return None
 
     def wait_before(self, steps: int) -> int:
-        """How many of the steps just seen are to be kept, so that an open stretch is seen as a whole.
+        """Return how many of the steps just checked to keep, so that an open neighbourhood is checked as a whole.
 
-        All of them where they do not leave room: then what was seen is remembered.
+        All are kept if the rest would leave no room; then the steps checked so far are stored.
         """
         since = steps - len(self._before[1]) if self._before is not None else 0
         if since <= 0 or not self._waits:
@@ -148,14 +152,14 @@ class Certificate:
 
 
 def find_stretches(drops: Floats) -> list[tuple[int, int]]:
-    """Landings inside singular stretches, (first, behind the last); drops: of the landing of each step."""
+    """Return (first, last + 1) of the step ends in each singular neighbourhood; drops: their pivot ratios."""
     inside = np.concatenate([[False], drops < SINGULAR_LANDING, [False]])
     edges = np.flatnonzero(np.diff(inside.astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def follow(coefficients: Floats, known: int, s: float) -> tuple[Floats, float, int]:
-    """Place at s after the start of a step, what its series leaves out, and the best number of terms."""
+    """Return the configuration s after the start of a step, the truncation error and the best number of terms."""
     sizes = np.abs(coefficients[: known + 1]).max(axis=1, initial=0.0) * s ** np.arange(known + 1.0)
     left = np.maximum(sizes[3:], sizes[2:-1])
     order = 3 + int(np.argmin(left))
@@ -171,12 +175,12 @@ def _judge(
     *,
     ended: bool,
 ) -> tuple[Leap | None, int]:
-    """No leap if the run is certain of its motion behind a stretch, or not yet behind it but on its way.
+    """Return a jump if the run left its branch, and the last certified step end.
 
-    And the last landing that is certain.
+    There is no jump if the run is certified after the neighbourhood, or has not left it yet but is on its way.
 
-    A stretch may touch several times, where a motion turns around in it. So certainty goes on from landing to
-    landing: only a step that begins at a certain one predicts others.
+    A neighbourhood may contain several tangential contacts, where the motion reverses in it. So certainty passes
+    from one step end to the next: only a step that starts at a certified configuration predicts others.
     """
     first, last = stretch
     pivots = seen[:, PIVOT]
@@ -187,7 +191,7 @@ def _judge(
         if certain == x - 1 >= first and _predicts(pieces, pivots, x):
             gates = [*gates[1 - GATES :], x]
         for share in np.arange(PLACES, 0.0, -1.0) / PLACES:
-            # between two landings the pivot lies between theirs
+            # between two step ends the pivot lies between their pivots
             pivot = pivots[x] if share == 1.0 else min(pivots[max(x - 1, 0)], pivots[x])
             if pivot <= RESOLVED_PIVOT:
                 continue
@@ -208,7 +212,7 @@ def _judge(
                 if off <= AGREEING_PLACE * apart:
                     certain, best = x, None
                     break
-                # what it leaves out is lost: no more than a step may lose
+                # the truncation error is lost, so it must not exceed what a step may lose
                 if left < (best.left if best is not None else LOOSEST):
                     best = Leap(gate, time, order, left)
             if certain == x:
@@ -220,18 +224,19 @@ def _judge(
     if certain >= last - is_open or (best is None and is_open and not (ended or crawls)):
         return None, certain
     if best is None and ended and pivots[certain + 1 :].max() <= RESOLVED_PIVOT:
-        # it ends where the motions are one
+        # the run ends where the branches coincide
         return None, certain
     if best is not None:
         return best, certain
-    # between the stretch's first step and the last certain landing; or within the first step, if it is none
+    # between the first step of the neighbourhood and the last certified step end, or within the first step if
+    # there is none
     until = certain + 1 if certain >= first else certain + 2
     elsewhere = 0.5 * float(pieces.starts[first] + pieces.starts[until])
     return Leap(certain + 1, elsewhere, 0, np.inf), certain
 
 
 def _predicts(pieces: StepPolynomials, pivots: Floats, n: int) -> bool:
-    """Whether a step begins where motions are apart, with a series."""
+    """Whether a step has a series and starts where the branches are distinguishable."""
     return bool(pieces.orders[n] >= 3 and (n == 0 or pivots[n - 1] > RESOLVED_PIVOT))
 
 
@@ -249,19 +254,20 @@ def _join(a: StepPolynomials, b: StepPolynomials) -> StepPolynomials:
     )
 
 
-# runs that end within this share of their duration did not leave their start
+# runs that end within this fraction of their duration did not leave their start
 START = 1e-6
-# the tolerance at which a run is repeated that ended near a singular configuration: steps there have more digits
+# tolerance at which a run is repeated that ended near a singular configuration: its steps use extended precision
+# there
 EXTENDED = 1e-12
 
 
 def _make_room(
     steps: int, rows: int, coordinates: int, equations: int, beside: int
 ) -> tuple[StepPolynomials, Floats]:
-    """Memory for some steps, and for what is seen at their ends."""
-    # beyond the order of a step nobody reads: of much only what is needed is ever touched
+    """Allocate memory for a number of steps and for the values monitored at their ends."""
+    # rows beyond the order of a step are never read, so only the needed part of a large array is ever touched
     coefficients = np.empty((steps, rows, coordinates))
-    # memory is handed out when it is first touched: do that now, not in the solve
+    # the system assigns memory when it is first touched: do that now, not in the solve
     if coefficients.nbytes <= BUFFER_BYTES:
         coefficients.fill(0.0)
     pieces = StepPolynomials(
@@ -278,7 +284,7 @@ def run(problem: Run) -> Outcome:
     """Simulate with series alone; again in extended precision where doubles end near a singular configuration."""
     outcome = run_steps(problem, Series(problem))
     watch = outcome.watch
-    # one that did not leave its start has no motion to follow
+    # a run that did not leave its start has no motion to follow
     if watch is None or watch.until <= START * problem.duration:
         return outcome
     failed = outcome.status == status.Status.NOT_CONVERGED
@@ -299,7 +305,7 @@ def run(problem: Run) -> Outcome:
 
 
 class Series:
-    """Steps of the series method, from a start; from that of the run if none is given."""
+    """Steps of the series method, from a given start or from the start of the run."""
 
     law: AccelerationRule | None = None
     certified = True
@@ -314,14 +320,14 @@ class Series:
         rows = HIGHEST_ORDER + 1
         beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         self._capacity = buffer_steps(nq)
-        # most runs are done within the first steps
+        # most runs finish within the first steps
         self._pieces, self._seen = _make_room(
             min(self._capacity, FIRST_STEPS), rows, nq, model.equations, beside
         )
         self._certificate = Certificate()
         self._leaps: list[str] = []
         self._anew = 0
-        # pivots there against what is usual, and the position
+        # the largest pivot ratio so far, and the configuration there
         self._most_regular = 0.0, np.zeros(nq)
         self._constraints = Constraints(model.form)
         self._usual: tuple[int, Floats] | None = None
@@ -331,7 +337,7 @@ class Series:
         local = self._digits.tolerance
         self._kept = kernels.make_state(nq, beside, local)
         self._kept.state[1] = problem.velocity
-        # where dampers are, errors die out
+        # dampers attenuate errors
         self._rules = kernels.make_rules(
             problem.duration,
             local,
@@ -346,9 +352,9 @@ class Series:
             self._kept.state[0] = start.q
             self._kept.carried[:] = start.carried
         self._lost = 0.0
-        # of the smallest pivot at the last landing
+        # square root of the smallest pivot at the last step end
         self._root = 1.0
-        # outputs of loose steps move too far for one factor
+        # outputs of steps with a loose tolerance move too far for one factorisation
         factor = SAME_FACTOR if SLACK * local <= SAME_FACTOR else 0.0
         self.sampling = sample_projected(
             corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=factor
@@ -356,22 +362,22 @@ class Series:
 
     @property
     def state(self) -> Floats:
-        """Position and velocity now."""
+        """Current coordinates and velocities."""
         return self._kept.state
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it is inside a singular stretch, and its certificate waits for what is behind."""
+        """Whether the run is inside a singular neighbourhood, so that the certificate needs later steps."""
         return self._certificate.is_open
 
     def apart(self, q: Floats) -> float:
-        """How far the nearest other motion is from a position beside the last landing."""
+        """Return the distance from a configuration near the last step end to the nearest other branch."""
         return self._measure(q, self._root)
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
         pieces, kept = self._pieces, self._kept
-        # so many steps are to come, if they stay as long
+        # number of remaining steps if they stay as long as they are
         count = float(kept.counters[kernels.STEPS])
         ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
         if len(pieces.orders) < min(self._capacity, ahead):
@@ -402,7 +408,7 @@ class Series:
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
         self._root = float(np.sqrt(max(seen[-1, PIVOT], 0.0))) if steps else self._root
-        # a run that cannot leave its start still has its start
+        # a run that cannot leave its start still has the state at the start
         start = start_piece(self._t, kept.state, kept.carried)
         taken = pieces.some(0, steps) if steps else start
         losses = seen[:, LOSS].copy()
@@ -421,7 +427,7 @@ class Series:
         )
 
     def _take(self, room: StepPolynomials) -> tuple[int, int]:
-        """Steps until the memory is full or the run ends; with more digits where these are wanted."""
+        """Take steps until the buffer is full or the run ends, in extended precision where necessary."""
         model, kept, steps, most = self._problem.model, self._kept, 0, len(room.coefficients)
         while True:
             rest, seen = room.some(steps, most), self._seen[steps:]
@@ -445,7 +451,7 @@ class Series:
                 return reason, steps
 
     def _find_most_regular(self, steps: int) -> None:
-        """Remember the landing with the largest pivots; chunks may begin at singular ones."""
+        """Store the step end with the largest pivots; chunks may start at singular configurations."""
         drops = self._seen[:steps, PIVOT_RATIO]
         if drops.max(initial=0.0) > self._most_regular[0]:
             n = int(np.argmax(drops))
@@ -453,7 +459,7 @@ class Series:
             self._usual = None
 
     def _usual_values(self) -> tuple[int, Floats]:
-        """Rank and singular values of J where the run was most regular."""
+        """Return rank and singular values of J at the most regular configuration of the run."""
         if self._usual is None:
             J = self._constraints.jacobian(self._most_regular[1])
             values: Floats = np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)
@@ -462,9 +468,9 @@ class Series:
         return self._usual
 
     def _keeps_rank(self, steps: int) -> bool:
-        """Whether no landing that its pivots call singular has a lower rank: dependent equations change parts.
+        """Whether J keeps its rank where pivots are small because redundant constraints exchange roles.
 
-        The smallest singular value of J that counts where the run was most regular still counts there.
+        The smallest singular value of J that counts at the most regular configuration must still count there.
         """
         if self._problem.model.coordinates > DENSE:
             return False
@@ -478,10 +484,11 @@ class Series:
         return bool(len(low)) and bool(rank)
 
     def _measure(self, q: Floats, root: float) -> float:
-        """How far the nearest other motion is from a position.
+        """Return the distance from a configuration to the nearest other branch.
 
-        Along the weakest direction w of J, with its value sigma and left vector u, the equations are
-        sigma a + a^2/2 u.B(w, w): zero again at the other motion. Where several are as weak, all count.
+        Along the weakest direction w of J, with singular value sigma and left vector u, the constraints are sigma
+        a + a^2/2 u.B(w, w): the second zero is the other branch. If several singular values are similarly small,
+        all of them are used.
         """
         if self._problem.model.coordinates > DENSE:
             return UNMEASURED_DISTANCE * root
@@ -495,12 +502,12 @@ class Series:
         return float(min(root, 2.0 * values[rank - 1] * widest / max(*bends, 1e-300)))
 
     def _landing(self, n: int, steps: int) -> Floats:
-        """Position at the end of one of the steps just taken."""
+        """Return the configuration at the end of one of the steps just taken."""
         q: Floats = self._pieces.coefficients[n + 1, 0] if n + 1 < steps else self._kept.state[0]
         return q
 
     def _go_back(self, leap: Leap, steps: int) -> tuple[int, int]:
-        """Over a singular stretch by one series, where the run left its motion; or to before it."""
+        """Jump over a singular neighbourhood in which the run left its branch, or go back before it."""
         pieces, n = self._pieces, leap.step
         if leap.order and n >= 0:
             if self._cut(n, leap.time, leap.order, leap.left):
@@ -512,7 +519,7 @@ class Series:
                 )
                 return return_codes.FULL, n + 1
         elif self._anew < ANEW and leap.time > pieces.starts[0]:
-            # another landing before the stretch has other series
+            # another step end before the neighbourhood gives other series
             self._anew += 1
             k = int(np.searchsorted(pieces.starts[:steps], leap.time)) - 1
             if self._cut(k, leap.time, int(pieces.orders[k]), 0.0):
@@ -521,14 +528,14 @@ class Series:
         return return_codes.UNCERTAIN, self._begin_again(steps, max(n, 0))
 
     def _cut(self, n: int, time: float, order: int, left: float) -> bool:
-        """Let a step end elsewhere; False if its series does not tell there on which motion it is."""
+        """End a step at another time; return False if its series does not determine the branch there."""
         pieces, kept = self._pieces, self._kept
         ahead = time - pieces.starts[n]
         moved, pivot = kernels.land_at(
             self._problem.model.form, self._ws, self._loads, time, pieces.coefficients[n], order, ahead,
             kept.state,
         )  # fmt: skip
-        # written so that nan is refused too
+        # this form of the comparison rejects nan, too
         if not moved <= AGREEING_PLACE * self._measure(kept.state[0], float(np.sqrt(pivot))):
             return False
         kept.carried[:] = np.polynomial.polynomial.polyval(ahead, pieces.angle_and_work_series[n].T)
@@ -538,7 +545,7 @@ class Series:
         return True
 
     def _begin_again(self, steps: int, kept: int) -> int:
-        """Where some of the steps just taken are not kept: back to the start of the first of them."""
+        """If some of the steps just taken are discarded, restore the state at the start of the first of them."""
         if kept < steps:
             self._kept.state[:] = self._pieces.coefficients[kept, :2]
             if len(self._kept.carried):
@@ -547,15 +554,15 @@ class Series:
         return kept
 
     def _forget(self, first: int, steps: int) -> None:
-        """Steps that are not kept do not count."""
+        """Remove discarded steps from the counters."""
         lost = np.count_nonzero(self._seen[first:steps, LOSS])
         self._kept.counters[kernels.STEPS] -= steps - first
         self._kept.counters[kernels.RELAXED] -= lost
-        # what rounding left of the time at their end
+        # the rounding remainder of the time at their end
         self._kept.balance[kernels.LOW_TIME] = 0.0
 
     def end(self, t: float, reason: int) -> status.Ending:
-        """How it ended."""
+        """Return how the run ended."""
         if reason == return_codes.DONE:
             return status.done(self._problem.duration)
         if reason == return_codes.STUCK and t <= START * self._problem.duration:
@@ -563,7 +570,7 @@ class Series:
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """Return the counters."""
         names = (
             "steps",
             "rejected",
@@ -576,7 +583,7 @@ class Series:
         return dict(zip(names, counted, strict=True))
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
         relaxed = int(self._kept.counters[kernels.RELAXED])
         return [
             *self._digits.notes(),
@@ -586,9 +593,10 @@ class Series:
 
 
 def describe_relaxed_steps(relaxed: int, moved: float, lost: float) -> list[str]:
-    """Notes about steps whose tolerance was relaxed.
+    """Return notes about steps whose tolerance was relaxed.
 
-    relaxed: how many; moved: by how much at most, lost: in sum, over the mechanism's length.
+    relaxed: their number; moved: the largest correction; lost: the accumulated loss; both relative to the
+    mechanism's length.
     """
     if not relaxed:
         return []

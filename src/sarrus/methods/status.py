@@ -1,4 +1,4 @@
-"""How a run can end: one word and one sentence."""
+"""How a run can end: a status word and a message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..kernels import return_codes
 
 
 class Status(StrEnum):
-    """One word for the end of a run; all but DONE and STOPPED mean that it is not what was asked for."""
+    """The status of a run; all but DONE and STOPPED mean that the run did not do what was requested."""
 
     DONE = "done"
     STOPPED = "stopped"
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
     @property
     def success(self) -> bool:
-        """Whether the run did what was asked for: to the end, to the crossing or to the terminal event."""
+        """Whether the run did what was requested: reached its end, the crossing or the terminal event."""
         return self in (Status.DONE, Status.STOPPED)
 
 
@@ -36,7 +36,7 @@ class Ending(NamedTuple):
 GOOD = "the results up to there are good"
 _GO_ON = "Try another tolerance, and check whether the motion can go on beyond this position"
 
-# what a loop that returned early found; {setting}: the tolerance
+# explanations of early returns; {setting}: the tolerance
 _EARLY = {
     return_codes.STUCK: (
         Status.NOT_CONVERGED,
@@ -76,7 +76,7 @@ _EARLY = {
 
 
 def unbalanced(t: float, drift: float, exchanged: float, tolerance: float) -> Ending:
-    """The energy drifts far more than the tolerance allows; drift, exchanged [J]."""
+    """The energy error far exceeds what the tolerance allows; drift, exchanged [J]."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: the energy balance is lost. It drifts by {drift:.2g} J there, of "
@@ -85,7 +85,7 @@ def unbalanced(t: float, drift: float, exchanged: float, tolerance: float) -> En
 
 
 def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
-    """Steps lose the tolerance again and again."""
+    """Steps exceed the tolerance again and again."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: from t = {since:.9g} s on {often} steps could not hold the tolerance "
@@ -95,8 +95,9 @@ def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
 
 
 def with_losses(end: Ending, lost: float, until: float, dropped: int) -> Ending:
-    """An ending with what was lost by then instead of praise; lost [m]; until [s]: outputs are good, the others,
-    so many, were dropped.
+    """Return an ending that states the accumulated loss.
+
+    lost [m]; until [s]: the outputs up to there are good; dropped: the number of later outputs removed.
     """
     if not lost and not dropped:
         return end
@@ -109,18 +110,18 @@ def with_losses(end: Ending, lost: float, until: float, dropped: int) -> Ending:
 
 
 def done(duration: float, how: str = "") -> Ending:
-    """The whole duration is simulated; how: in what steps."""
+    """The whole duration was simulated; how: the steps used."""
     return Ending(Status.DONE, f"simulated {duration:g} s{how}")
 
 
 def ended_early(reason: int, t: float, setting: float) -> Ending:
-    """A loop returned at t [s] before its end; setting: the tolerance or step."""
+    """The loop of a method returned early, at t [s]; setting: the tolerance or step."""
     status, why = _EARLY[reason]
     return Ending(status, f"stopped at t = {t:.9g} s: {why.format(setting=setting)}")
 
 
 def too_slow(t: float, max_steps: int, remedy: str) -> Ending:
-    """No more steps are allowed; remedy: what else would help."""
+    """The limit on steps was reached; remedy: what else would help."""
     return Ending(
         Status.TOO_SLOW,
         f"stopped at t = {t:.9g} s after {max_steps} steps; allow more with max_steps, or {remedy}",
@@ -128,7 +129,7 @@ def too_slow(t: float, max_steps: int, remedy: str) -> Ending:
 
 
 def held_at_start(pivot: float) -> Ending:
-    """No step leaves the start; pivot: the smallest there."""
+    """No step leaves the start; pivot: the smallest pivot there."""
     return Ending(
         Status.NOT_CONVERGED,
         "cannot leave the start: no motion continues it. Joints that should depend on each other may "
@@ -137,7 +138,7 @@ def held_at_start(pivot: float) -> Ending:
 
 
 def crawling(t: float, tolerance: float) -> Ending:
-    """An integrator whose steps got too short to end in any sensible time."""
+    """The steps of an integrator became too short to finish in reasonable time."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: no step is short enough for the tolerance {tolerance:g}, as happens at "
@@ -146,7 +147,7 @@ def crawling(t: float, tolerance: float) -> Ending:
 
 
 def uncertain(t: float) -> Ending:
-    """Before a singular stretch behind which the motions cannot be told apart."""
+    """The run ends before a singular neighbourhood after which the branches cannot be distinguished."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: motions touch shortly behind it, closer than double precision tells apart, "
@@ -156,7 +157,7 @@ def uncertain(t: float) -> Ending:
 
 
 def left_motion(t: float, off: float, apart: float) -> Ending:
-    """Behind a singular position it is elsewhere than a series leads; over the mechanism's length."""
+    """After a singular configuration the run disagrees with a series; off, apart: over the mechanism's length."""
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped behind a singular position at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
@@ -166,15 +167,15 @@ def left_motion(t: float, off: float, apart: float) -> Ending:
 
 
 def stopped(t: float) -> Ending:
-    """Stopped at a crossing, as told."""
+    """The run stopped at a crossing, as requested."""
     return Ending(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")
 
 
 def at_event(t: float, name: str) -> Ending:
-    """Stopped at a terminal event."""
+    """The run stopped at a terminal event."""
     return Ending(Status.STOPPED, f"stopped at t = {t:.12g} s, at the terminal event '{name}'")
 
 
 def failed(what: str, t: float) -> Ending:
-    """Something that a user gave failed."""
+    """User-supplied code failed."""
     return Ending(Status.ERROR, f"{what}; the results up to t = {t:.9g} s are good")

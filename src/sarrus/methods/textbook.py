@@ -1,7 +1,7 @@
-"""The textbook's methods with fixed steps: each a compiled step, and what it needs to begin.
+"""The textbook methods with fixed steps: for each a compiled step and its initialisation.
 
-Multipliers, penalty and null space take Runge-Kutta's steps of fourth order; ali3, generalized-alpha and
-energy-momentum solve for the end of a step.
+Multipliers, penalty and null space use the fourth-order Runge-Kutta method; ali3, generalized-alpha and
+energy-momentum solve for the state at the end of a step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .outcome import Outcome, skipped
 
 # [1/s]; as fast as the steps of most problems allow without loss of order
 MULTIPLIERS_OPTIONS = {"alpha": 10.0, "beta": 10.0}
-# faster rates than this over h would be integrated badly, and beyond 2.7 / h not at all
+# rates above this over h would be integrated inaccurately, and above 2.7 / h they are unstable
 FASTEST = 0.5
 
 
@@ -28,9 +28,9 @@ def run_multipliers(problem: Run) -> Outcome:
         [ M  J^T ] [ a   ]   [ Q                                ]
         [ J  0   ] [ lam ] = [ -J' v - 2 alpha J v - beta^2 Phi ]
 
-    Source: [Baumgarte1972]; what most textbooks write, [GarciaDeJalonBayo1994] chapter 5. Constraints
-    are held at the level of accelerations; Baumgarte's terms let what creeps in at the other two levels
-    die out at the rate alpha (for beta = alpha).
+    Source: [Baumgarte1972]; the standard textbook form, [GarciaDeJalonBayo1994] chapter 5. The constraints are
+    imposed at acceleration level; Baumgarte's terms damp violations at the other two levels at the rate alpha (for
+    beta = alpha).
 
     Options: alpha, beta: rates of stabilisation [1/s], at most 0.5 / h.
     """
@@ -38,7 +38,7 @@ def run_multipliers(problem: Run) -> Outcome:
     alpha, beta = (float(problem.options[name]) for name in ("alpha", "beta"))
     ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
-    # a larger eps has to be refined away; else the pivots tell what is needed
+    # a larger eps has to be refined away; otherwise the pivots decide
     refinements = SOFT_REFINEMENTS if notes else -1
     _, h = divide(problem)
     used_alpha, used_beta = min(alpha, FASTEST / h), min(beta, FASTEST / h)
@@ -66,10 +66,10 @@ def run_penalty(problem: Run) -> Outcome:
 
         (M + penalty J^T J) a = Q - penalty J^T (J' v + 2 xi omega J v + omega^2 Phi)
 
-    Source: [BayoGarciaDeJalonSerna1988]. No multipliers and no rank: the matrix is definite in every
-    position. The constraints are soft by 1/penalty, and violations die out as an oscillator of
-    frequency omega and damping xi. The source solves with M + penalty J^T J; here it is the Schur
-    complement of K = [M J^T; J -eps] with eps = 1/penalty, the same solution with better condition.
+    Source: [BayoGarciaDeJalonSerna1988]. The method needs no multipliers and no rank decision: the matrix is
+    definite in every configuration. The constraints are soft by 1/penalty, and violations decay like an oscillator
+    of frequency omega and damping xi. The source solves with M + penalty J^T J; here it is the Schur complement of
+    K = [M J^T; J -eps] with eps = 1/penalty, which gives the same solution with better conditioning.
 
     Options: penalty: in units of a typical mass; omega [1/s] and xi: frequency and damping of violations.
     """
@@ -100,14 +100,14 @@ def run_null_space(problem: Run) -> Outcome:
         v = R^T z,     J R^T = 0
         (R M R^T) y = R Q,     a = R^T y + c,     J c = -J' v,     z' = a of the chosen coordinates
 
-    Source: [GarciaDeJalonBayo1994] chapter 5 (matrix R; its columns are rows here). The basis comes by
-    projection in the mass metric: R of the last evaluation is projected onto the null space of J with
-    the one matrix K, so that c is orthogonal to it and drops out of the equation for y. The coordinates
-    whose velocities are z are chosen by full pivoting, again when entries of R grow. The number of
-    freedoms is decided once, at the start. Velocities meet the constraints exactly; positions are
-    brought back by Newton's method after each step (option project = 1) or left to drift (project = 0).
+    Source: [GarciaDeJalonBayo1994] chapter 5 (matrix R; its columns are rows here). The basis is obtained by
+    projection in the mass metric: R of the last evaluation is projected onto the null space of J with the matrix
+    K, so that c is orthogonal to it and drops out of the equation for y. The coordinates whose velocities are z
+    are chosen by full pivoting, and again when entries of R grow. The number of degrees of freedom is determined
+    once, at the start. Velocities satisfy the constraints exactly; coordinates are projected by Newton's method
+    after each step (option project = 1) or drift (project = 0).
 
-    Options: project: 1 to bring positions back onto the constraints after each step, 0 to let them drift.
+    Options: project: 1 to project onto the constraints after each step, 0 to allow drift.
     """
     model, project = problem.model, problem.options["project"]
     if project not in (0, 1):
@@ -161,20 +161,20 @@ def run_ali3(problem: Run) -> Outcome:
 
         W v = M v*,     W a = M a* - h^2/4 penalty J^T J' v
 
-    Source: [BayoLedesma1996], [CuadradoCardenalMorerBayo2000]. The sources solve with W itself; here W
-    is the Schur complement of K = [M J^T; J -eps] with eps = 4 / (h^2 penalty), the same solution with
-    better condition. The multiplier grows by penalty (Phi + J dq), which is penalty Phi of the next
-    iterate up to second order. The tangent leaves out the derivative of J^T lam.
+    Source: [BayoLedesma1996], [CuadradoCardenalMorerBayo2000]. The sources solve with W itself; here W is the
+    Schur complement of K = [M J^T; J -eps] with eps = 4 / (h^2 penalty), which gives the same solution with better
+    conditioning. The multiplier grows by penalty (Phi + J dq), which is penalty Phi of the next iterate up to
+    second order. The tangent matrix omits the derivative of J^T lam.
 
-    Options: penalty: in model units (typical mass, s); newton_tolerance: largest last
-    correction, in units of a typical link.
+    Options: penalty: in model units (typical mass, s); newton_tolerance: largest last correction, in units of a
+    typical link.
     """
     model, penalty = problem.model, problem.options["penalty"]
     tolerance = float(problem.options["newton_tolerance"])
     if not penalty > 0:
         raise ValueError(f"penalty = {penalty:g}; give a positive number, 1e7 to 1e12 is usual")
     ws = make_workspace(model.form, 0)
-    # only the accelerations at the start are solved without the penalty
+    # only the initial accelerations are solved without the penalty
     exact, _ = soften(model.form, ws)
     _, h = divide(problem)
     form = as_penalty(model.form, 0.25 * h * h * penalty)
@@ -200,8 +200,8 @@ def run_generalized_alpha(problem: Run) -> Outcome:
         M q''_{n+1} + J(q_{n+1})^T lam_{n+1} = Q
 
     index 3 [ArnoldBruls2007]: Phi(q_{n+1}) = 0. index 2, after [GearLeimkuhlerGupta1985] and
-    [ArnoldBrulsCardona2015]: J v_{n+1} = 0 instead, and the position gets a multiplier of its own. With
-    q* for the right side of the second line,
+    [ArnoldBrulsCardona2015]: J v_{n+1} = 0 instead, and the coordinates get an additional multiplier eta. With q*
+    for the right side of the second line,
 
         M (q_{n+1} - q*) + J(q_{n+1})^T eta = 0,     Phi(q_{n+1}) = 0
 
@@ -210,9 +210,9 @@ def run_generalized_alpha(problem: Run) -> Outcome:
         alpha_m = (2 r - 1) / (r + 1),  alpha_f = r / (r + 1)
         gamma = 1/2 + alpha_f - alpha_m,  beta = (gamma + 1/2)^2 / 4,  a_0 = q''_0
 
-    Each step is solved by Newton's method without the derivative of J^T lam, to round-off.
+    Each step is solved to round-off by Newton's method without the derivative of J^T lam.
 
-    Options: spectral_radius: of the fastest oscillations, 0 (damped out at once) to 1 (kept); index: 3 or 2.
+    Options: spectral_radius: of the fastest oscillations, 0 (damped out at once) to 1 (undamped); index: 3 or 2.
     """
     model, index = problem.model, problem.options["index"]
     spectral_radius = problem.options["spectral_radius"]
@@ -245,11 +245,10 @@ def run_energy_momentum(problem: Run) -> Outcome:
         (q_{n+1} - q_n) / h   = (v_n + v_{n+1}) / 2
         Phi(q_{n+1})          = 0
 
-    Source: [Gonzalez1999] (constrained systems by discrete derivatives), [BetschSteinmann2002] (finite
-    elements in time). For a quadratic Phi the Jacobian J at the middle is the exact discrete gradient,
-    Phi(q_{n+1}) - Phi(q_n) = J (q_{n+1} - q_n): constraint forces do no work, and the energy of
-    constant forces is kept to round-off at any step. Each step is solved by Newton's method without the
-    derivative of J^T lam, to round-off.
+    Source: [Gonzalez1999] (constrained systems by discrete derivatives), [BetschSteinmann2002] (finite elements in
+    time). For a quadratic Phi the Jacobian J at the midpoint is the exact discrete gradient, Phi(q_{n+1}) -
+    Phi(q_n) = J (q_{n+1} - q_n): constraint forces do no work, and with constant forces the energy is conserved to
+    round-off at any step. Each step is solved to round-off by Newton's method without the derivative of J^T lam.
     """
     model = problem.model
     ws = make_workspace(model.form, 0)

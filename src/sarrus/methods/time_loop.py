@@ -1,4 +1,4 @@
-"""The loop that all methods share: steps in chunks, recorded and watched in between."""
+"""The time loop that all methods share: steps in chunks, with recording and monitoring in between."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .outcome import COUNTERS, AccelerationRule, Outcome, StepHistory
 from .recorder import Recorder
 from .status import Ending, Status
 
-# a run that may have to stop looks back after so many steps
+# a run that may have to stop is checked after this many steps
 STEPS_AT_ONCE = 16
-# steps whose times, orders and pivots are kept: some 24 MB
+# limit of steps whose times, orders and pivots are stored: about 24 MB
 MOST_KEPT = 1_000_000
 
 
 class Stopwatch:
-    """Seconds of CPU and wall time of solving and recording.
+    """CPU and wall time of solving and recording [s].
 
-    CPU time of this thread: idle threads of a linear algebra library may spin beside it.
+    Only the CPU time of this thread counts: idle threads of a linear algebra library may spin at the same time.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, what: str) -> Iterator[None]:
-        """Count what happens within as "solve" or "record"."""
+        """Count the time of a block as "solve" or "record"."""
         wall, cpu = time.perf_counter(), time.thread_time()
         try:
             yield
@@ -53,13 +53,13 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps just taken: why their loop returned, and their polynomials, one more where these hold the end.
+    """New steps: why their loop returned, and their polynomials, with one more if it contains the end state.
 
-    orders: of the method, if not those of the polynomials; pivots: the smallest relative one after each step;
-    usual: pivots as usual so far; carried: angles and work at the end, where the pieces have side series;
-    end: how the run ended, if the method says it in words of its own; losses: what each step may have lost
-    that could not hold the tolerance, over the mechanism's length; restored: the energy that was put back behind
-    each, in model units, if any was.
+    orders: of the method, if they differ from those of the polynomials; pivots: the smallest relative pivot after
+    each step; reference_pivots: so far; carried: angles and work at the end, if pieces have series of
+    them; end: how the run ended, if the method gives its own description; losses: possible loss of each step that
+    exceeded the tolerance, relative to the mechanism's length; restored: the energy correction after each step, in
+    model units, if any.
     """
 
     reason: int
@@ -74,27 +74,27 @@ class Steps:
 
     @property
     def count(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return len(self.pieces.starts) - 1
 
     def put_back(self, before: float) -> Floats:
-        """The energy put back before each of them, and in all; before: what was put back so far."""
+        """Return the energy correction before each step and in total; before: the correction so far."""
         if not len(self.restored):
             return np.full(max(self.count, 1) + 1, before)
         return np.cumsum(np.append(before, self.restored))
 
     @property
     def mean(self) -> float:
-        """Their mean length [s]."""
+        """The mean length of the steps [s]."""
         return float(self.pieces.starts[-1] - self.pieces.starts[0]) / self.count
 
 
 class Stepper(Protocol):
-    """What a method is to the loop.
+    """The interface between a method and the time loop.
 
-    sampling: how its polynomials become outputs; law: what gives accelerations where it has none; remedy: what
-    a user may do about too many steps; certified: whether it knows itself on which motion it is; tolerance: what
-    its energy and its losses are judged by, None where a drift is the method's nature.
+    sampling: how its polynomials become outputs; law: the rule for accelerations where the method has none;
+    remedy: the advice for users when there are too many steps; certified: whether the method itself certifies its
+    branch; tolerance: the limit for its energy error and losses, None where drift is inherent to the method.
     """
 
     tolerance: float | None
@@ -104,24 +104,24 @@ class Stepper(Protocol):
     remedy: str
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
-        """Take steps, at most so many, until the buffer is full or the run ends; clock: the solve's."""
+        """Take at most `most` steps, until the buffer is full or the run ends; clock: measures the solve time."""
 
     def end(self, t: float, reason: int) -> Ending:
-        """How the run ended, if its loop did not return for a full buffer."""
+        """Return how the run ended, if its loop did not return because of a full buffer."""
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """Return the counters."""
 
     def notes(self) -> list[str]:
-        """Decisions that a user should know."""
+        """Return notes for the user."""
 
 
-# asked after a full buffer: another stepper that is to go on from there, or None
+# called after a full buffer; returns another stepper that continues from there, or None
 HandOver = Callable[[Steps, Stopwatch], Stepper | None]
 
 
 def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None) -> Outcome:
-    """Let a stepper simulate from the start to the end, recorded at the outputs and watched throughout."""
+    """Simulate with a stepper from start to end, recorded at the outputs and monitored throughout."""
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
     judge, history, passages = Judge(problem), _History(), Passages(problem, watcher)
     steppers = [stepper]
@@ -177,7 +177,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
             end = recorder.cut(end, judge, stepper.tolerance)
     watch = watcher.watch()
     if not end.status.success:
-        # what came after is not the motion
+        # what came after does not belong to the motion
         stopped = min(watch.until, judge.good_until)
     counted = [s.counters() for s in steppers]
     blocked = end.status is Status.BLOCKED
@@ -189,7 +189,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         timings={**clock.timings, "watch_cpu": cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),
-            # at a limit velocities have no bound
+            # velocities are unbounded at a dead centre
             *([] if blocked else judge.notes(stepper.tolerance, problem.setting)),
             *(note for x in (passages, history, watcher) for note in x.notes()),
             *(finder.notes() if finder else []),
@@ -203,13 +203,13 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
 
 
 def start_piece(t: float, state: Floats, carried: Floats) -> StepPolynomials:
-    """Where a run stands that takes no step: position, velocity and half the acceleration, if known."""
+    """Return the state of a run without steps: coordinates, velocities and half the acceleration if known."""
     order = np.array([len(state) - 1], dtype=np.int64)
     return StepPolynomials(np.array([t]), order, state[None].copy(), carried[None, :, None].copy())
 
 
 class _History:
-    """The steps that were taken; of more than fits into memory every second, fourth ... is kept."""
+    """The accepted steps; if they exceed the memory limit, every second, fourth ... is kept."""
 
     def __init__(self) -> None:
         self._kept: list[StepHistory] = []
@@ -232,7 +232,7 @@ class _History:
             self._count = len(self._kept[0].times)
 
     def taken(self) -> StepHistory:
-        """All that are kept."""
+        """Return all stored steps."""
         return StepHistory(
             np.concatenate([h.times for h in self._kept]),
             np.concatenate([h.orders for h in self._kept]),
@@ -240,7 +240,7 @@ class _History:
         )
 
     def notes(self) -> list[str]:
-        """Whether some are left out."""
+        """Return a note if some steps are omitted."""
         if self._every == 1:
             return []
         return [

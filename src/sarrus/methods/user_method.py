@@ -1,4 +1,4 @@
-"""A user's function as a method: it returns states, and all the rest is done as for any other."""
+"""A user's function as a method: it returns states; everything else works as for built-in methods."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .time_loop import Steps, Stopwatch, run_steps
 
 # between two recordings
 MOST_STEPS = 64
-# of the duration: a state this close to the end is the end
+# fraction of the duration: a state this close to the end is the end
 AT_END = 1e-12
 
 
 class _OwnError(Exception):
-    """What is wrong with a user's function or what it returned, in a sentence."""
+    """An error in a user's function or its return value, with an explanation."""
 
 
 def run_own(own: OwnMethod, problem: Run) -> Outcome:
@@ -44,7 +44,7 @@ def run_own(own: OwnMethod, problem: Run) -> Outcome:
 
 
 def make_system(coordinates: str, problem: Run) -> System:
-    """The mechanism in the coordinates that a method asks for."""
+    """Return the mechanism in the coordinates that a method requests."""
     if coordinates == "natural":
         return NaturalSystem(problem)
     from .absolute import make_absolute
@@ -69,7 +69,7 @@ class _OwnSteps:
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
         self._usual = np.zeros(model.equations)
         nq = model.coordinates
-        # the last state, in our coordinates
+        # the last state, in the coordinates of the model
         self._t = 0.0
         self._last = np.array([np.zeros(nq), problem.velocity, np.zeros(nq)])
         self._complete = False
@@ -103,7 +103,7 @@ class _OwnSteps:
         return Steps(reason, pieces, self._usual, self._own.order or 1, end=end)
 
     def _take(self, state: State) -> tuple[int, Floats]:
-        """A state in our coordinates, and whether it may be kept."""
+        """Convert a state to the coordinates of the model; return whether it may be kept, and the state."""
         q, v, a = self._system.natural(state.q, state.v, state.a)
         if not self._taken and self._t == 0.0:
             self._complete = a is not None
@@ -128,7 +128,7 @@ class _OwnSteps:
         return reason, row
 
     def _follow(self, state: State) -> Iterator[State]:
-        """The states of the function, each checked; errors in it are told with its line."""
+        """Yield the checked states of the function; errors in it are reported with their line."""
         function, options = self._own.function, self._problem.options
         try:
             if inspect.isgeneratorfunction(function):
@@ -167,14 +167,14 @@ class _OwnSteps:
                     f"{own.name} returned {name} of shape {array.shape}; the system has {n}"
                 )
             arrays[name] = array.copy()
-        # times of fixed steps do not add up their rounding
+        # times of fixed steps are multiples of the step, so that rounding does not accumulate
         t = count * self._h if own.needs_step else float(found.t)
         if not t > before.t:
             raise _OwnError(f"{own.name} does not go on: t = {t:.9g} s follows {before.t:.9g} s")
         return State(t, arrays["q"], arrays["v"], arrays.get("a"), found.lam, found.memory)
 
     def _blame(self, error: Exception) -> str:
-        """What a function raised, and in which of its lines."""
+        """Return a description of an exception in the function, with its line."""
         code = getattr(self._own.function, "__code__", None)
         frames = traceback.extract_tb(error.__traceback__)
         mine = [f for f in frames if code is not None and f.filename == code.co_filename]
@@ -182,15 +182,15 @@ class _OwnSteps:
         return f"method '{self._own.name}'{where}: {type(error).__name__}: {error}"
 
     def end(self, t: float, reason: int) -> status.Ending:
-        """How it ended."""
+        """Return how the run ended."""
         return status.done(self._problem.duration, f" in {self._taken} steps")
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """Return the counters."""
         return {"steps": self._taken}
 
     def notes(self) -> list[str]:
-        """What a user should know."""
+        """Return notes for the user."""
         notes = [
             f"method '{self._own.name}' is a Python function: its time is that of Python, and not to be compared "
             "with compiled methods"

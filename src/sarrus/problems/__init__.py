@@ -75,17 +75,35 @@ __all__ = [
     "with_options",
 ]
 
-# where installed packages say which problems they bring: a function that makes one, or a `Maker`
+# Entry point group of installed packages with problems: a function that makes one, or a `Maker`.
 GROUP = "sarrus.problems"
 
 
 def names() -> list[str]:
-    """Ids of all problems: ours, then those of installed packages."""
+    """Return the ids of all problems: built-in ones, then those of installed packages."""
     return [*_MAKERS, *(name for name in _installed() if name not in _MAKERS)]
 
 
 def get(problem: str, /, **options: float) -> Problem:
-    """The problem with this id; options as the problem has them (see `options`)."""
+    """Return the problem with this id.
+
+    Parameters
+    ----------
+    problem
+        Id of the problem, one of `names()`.
+    **options
+        Values of its options; see `options(problem)`.
+
+    Returns
+    -------
+    Problem
+        The problem with these options; others have their defaults.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such problem or option.
+    """
     maker = _maker(problem)
     known = [option.name for option in maker.options]
     for name in options:
@@ -95,12 +113,12 @@ def get(problem: str, /, **options: float) -> Problem:
 
 
 def options(problem: str) -> tuple[Option, ...]:
-    """The options of a problem: name, default, unit, meaning, bounds."""
+    """Return the options of a problem: name, default, unit, meaning, bounds."""
     return _maker(problem).options
 
 
 def all_options() -> dict[str, Option]:
-    """Every option that some problem has, by name; of several problems the first one's."""
+    """Return every option of any problem, by name; if several problems share one, that of the first."""
     found: dict[str, Option] = {}
     for maker in _MAKERS.values():
         for option in maker.options:
@@ -119,5 +137,5 @@ def _maker(problem: str) -> Maker:
 
 @cache
 def _installed() -> dict[str, EntryPoint]:
-    """Problems that installed packages bring, by id."""
+    """Return the problems of installed packages, by id."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}

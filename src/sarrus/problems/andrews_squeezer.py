@@ -1,6 +1,6 @@
 """Andrews' squeezer: IFToMM (0.05 s), MBS Benchmark A03 (0.5 s) and IVP test set (0.03 s).
 
-The three differ in the start: both libraries begin with the crank at -0.0620 rad, the test set with
+The three differ in the initial configuration: both libraries start with the crank at -0.0620 rad, the test set at
 -0.06171389..., where crank and first link are in line.
 """
 
@@ -28,7 +28,7 @@ BODIES = ("OF", "EF", "BDE", "EG", "AG", "EH", "AH")
 
 
 def make_mechanism(beta0: float, name: str) -> Mechanism:
-    """Seven bodies at rest, the crank O F at beta0 [rad]; no gravity, a motor and a spring."""
+    """Make seven bodies at rest, the crank O F at beta0 [rad]; no gravity, a motor and a spring."""
     pose = squeezer_pose(beta0)
     m = Mechanism(name, gravity=(0.0, 0.0))
     for body, mass, inertia, center in zip(BODIES, MASSES, INERTIAS, pose.centers, strict=True):
@@ -55,7 +55,7 @@ def make_mechanism(beta0: float, name: str) -> Mechanism:
 
 @with_options()
 def make_andrews_squeezer() -> Problem:
-    """Andrews' squeezer mechanism of the IFToMM library."""
+    """Make Andrews' squeezer mechanism of the IFToMM library."""
     return _problem(
         "andrews-squeezer",
         "Andrews' squeezer",
@@ -64,14 +64,14 @@ def make_andrews_squeezer() -> Problem:
         START,
         duration=0.05,
         output_step=0.00025,
-        # its energy balance has no published limit; ours
+        # Our own limit: none is published for its energy balance.
         end_error=1e-8,
     )
 
 
 @with_options()
 def make_andrews_squeezer_a03() -> Problem:
-    """Problem A03 of the MBS Benchmark library: ten times as long."""
+    """Make problem A03 of the MBS Benchmark library, which is ten times as long."""
     return _problem(
         "andrews-squeezer-a03",
         "Andrews' squeezer, A03",
@@ -86,7 +86,7 @@ def make_andrews_squeezer_a03() -> Problem:
 
 @with_options()
 def make_andrews_squeezer_ivp() -> Problem:
-    """Andrews' squeezer as the test set for IVP solvers starts and ends it."""
+    """Make Andrews' squeezer with the initial configuration and duration of the IVP test set."""
     return _problem(
         "andrews-squeezer-ivp",
         "Andrews' squeezer, IVP start",

@@ -11,11 +11,11 @@ from ..mechanism import Mechanism
 from .problem import SECTION, Columns, Figure, Limits, Panel, Problem, RightBranch, with_options
 from .references.bricard import bricard_reference
 
-# joints of the start position and their axes (seed table 1)
+# Joint coordinates in the initial configuration and joint axes (seed table 1).
 PLACES = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
 AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0))
 
-# of the path of P2, 2 mm apart: beside a chord the curve is off by 1e-6 m at most
+# Samples of the path of P2, 2 mm apart: the curve deviates from a chord by at most 1e-6 m.
 SAMPLES = 4096
 
 COLUMNS = ("t", "x", "y", "z", "energy", "position", "velocity")
@@ -31,7 +31,7 @@ ENERGY_FIGURE = Figure(
 
 
 def make_mechanism(section: float, name: str, first: int) -> Mechanism:
-    """Five rods of 1 m and 1 kg between six hinges; joints are counted from `first`."""
+    """Make five rods of 1 m and 1 kg between six hinges; joints are numbered from `first`."""
     m = Mechanism(name, gravity=(0.0, -9.81, 0.0))
     rods = [
         m.rod(f"rod {i + 1}", PLACES[i], PLACES[i + 1], mass=1, section=section) for i in range(5)
@@ -44,7 +44,7 @@ def make_mechanism(section: float, name: str, first: int) -> Mechanism:
 
 @with_options(replace(SECTION, default=0.1))
 def make_rectangular_bricard(section: float) -> Problem:
-    """The rectangular Bricard mechanism of the IFToMM library."""
+    """Make the rectangular Bricard mechanism of the IFToMM library."""
     return Problem(
         id="rectangular-bricard",
         title="Rectangular Bricard mechanism",
@@ -69,7 +69,7 @@ def make_rectangular_bricard(section: float) -> Problem:
 
 @with_options(SECTION)
 def make_a04_bricard(section: float) -> Problem:
-    """Problem A04 of the MBS Benchmark library: thin rods, 600 s; it counts the joints from 1."""
+    """Make problem A04 of the MBS Benchmark library: thin rods, 600 s; joints are numbered from 1."""
     return Problem(
         id="a04-bricard",
         title="Bricard's mechanism, A04",
@@ -98,15 +98,15 @@ def make_a04_bricard(section: float) -> Problem:
 
 
 def make_branch() -> RightBranch:
-    """The closed path of P2, for rods of any section.
+    """Return the closed path of P2, for rods of any section.
 
     P2 = (cos(a), -sqrt(1 + 2 S), -S) / (1 + S) with S = sin(a) lies on both of
 
         y^2 + z^2 = 1,    x^2 = 1 + 2 z
 
     a smooth closed curve, here with x = sqrt(3) sin(h): z = (3 sin(h)^2 - 1) / 2,
-    y = -sqrt(3/2) cos(h) sqrt(1 + z). The linkage has no other branch, so a point beside the curve
-    belongs to a mechanism whose hinges have opened. The columns have no velocity: energy is not told.
+    y = -sqrt(3/2) cos(h) sqrt(1 + z). The linkage has no other branch, so a point off the curve belongs to a
+    mechanism whose hinges have opened. The columns contain no velocity, so the energy cannot be computed.
     """
     return RightBranch(
         name="path of the Bricard motion",
@@ -118,12 +118,12 @@ def make_branch() -> RightBranch:
 
 
 def path_distance(columns: Columns) -> Floats:
-    """Distance of each row from the path [m]: nearest sample, then across its tangent."""
-    # SciPy loads slowly: only a judge pays for it
+    """Return the distance of each row from the path [m]: nearest sample, then normal to its tangent."""
+    # SciPy loads slowly, so it is imported only for this check.
     from scipy.spatial import cKDTree
 
     points = np.column_stack([columns["x"], columns["y"], columns["z"]])
-    # the tree takes no infinite numbers; such rows are infinitely far
+    # The tree accepts finite numbers only; rows that are not finite are infinitely far.
     good = np.all(np.isfinite(points), axis=1)
     path = path_points(SAMPLES)
     tangents = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
@@ -137,7 +137,7 @@ def path_distance(columns: Columns) -> Floats:
 
 
 def path_points(count: int) -> Floats:
-    """Points once around the path, shape (count, 3)."""
+    """Return points once around the path, shape (count, 3)."""
     h = 2.0 * np.pi * np.arange(count) / count
     sin, cos = np.sin(h), np.cos(h)
     z = 1.5 * sin**2 - 0.5

@@ -1,7 +1,7 @@
 """Stiff flyball governor: IFToMM (10 s) and MBS Benchmark A05 (350 s).
 
-The sources do not say whether rods and shaft have the inertia of full prisms or of thin rods, and the
-published curve does not decide it: `section` 0.01 m (the default) and 0, both with a name.
+The sources do not state whether rods and shaft have the inertia of full prisms or of thin rods, and the published
+curve does not decide it. Both variants are provided as named problems: `section` 0.01 m (the default) and 0.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ PRISMS = replace(SECTION, default=0.01)
 
 
 def make_mechanism(section: float, name: str) -> Mechanism:
-    """A spinning shaft with two rods and balls, a slider on it, and two stiff spring-dampers."""
+    """Make a spinning shaft with two rods and balls, a slider on it, and two stiff spring-dampers."""
     beta, height = START
     m = Mechanism(name, gravity=(0.0, 0.0, -9.81))
-    # as heavy as a rod, but with hinges beside it
+    # As heavy as a rod, but with hinges at an offset.
     own = read_inertia(section)
     shaft = m.body("shaft", ROD_MASS, (0, 0, 0.5), (own.across, own.across, own.shaft))
     slider = m.body("slider", SLIDER_MASS, (0, 0, height), (SLIDER_INERTIA,) * 3)
@@ -68,19 +68,19 @@ def make_mechanism(section: float, name: str) -> Mechanism:
 
 @with_options(PRISMS)
 def make_flyball_governor(section: float) -> Problem:
-    """The stiff flyball governor of the IFToMM library, rods and shaft as full prisms."""
+    """Make the stiff flyball governor of the IFToMM library, rods and shaft as full prisms."""
     return _problem("flyball-governor", "Flyball governor", section, a05=False)
 
 
 @with_options(SECTION)
 def make_flyball_governor_thin(section: float) -> Problem:
-    """The same with the inertia of thin rods and a thin shaft."""
+    """Make the same governor with the inertia of thin rods and a thin shaft."""
     return _problem("flyball-governor-thin", "Flyball governor, thin rods", section, a05=False)
 
 
 @with_options(PRISMS)
 def make_flyball_governor_a05(section: float) -> Problem:
-    """Problem A05 of the MBS Benchmark library: 350 s."""
+    """Make problem A05 of the MBS Benchmark library: 350 s."""
     return _problem("flyball-governor-a05", "Flyball governor, A05", section, a05=True)
 
 

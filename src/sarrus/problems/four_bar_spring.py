@@ -1,8 +1,8 @@
 """Four-bar with a diagonal spring (IFToMM): an equilibrium and the small motions about it.
 
-The library asks for statics and eigenvalues only. To be run and judged like the others, the problem here
-is a swing about that equilibrium from rest beside it; start, duration and limits of the run are ours.
-The free length is not printed either; the published angle of equilibrium requires sqrt(2) m.
+The library requires statics and eigenvalues only. To be simulated and checked like the others, the problem here is
+an oscillation about that equilibrium, released at rest near it; initial angle, duration and limits are our own.
+The free length is not published either; the published equilibrium angle requires sqrt(2) m.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .references.four_bar_spring import (
     small_eigenvalues,
 )
 
-# [rad]; ours
+# [rad]; our own choice
 START = 2.0
 DAMPING = Option(
     "damping",
@@ -33,7 +33,7 @@ DAMPING = Option(
 
 
 def make_mechanism(damping: float, angle: float, name: str) -> Mechanism:
-    """Three thin bars of 1 m and 1 kg, cranks at an angle [rad], a spring and damper from A to C."""
+    """Make three thin bars of 1 m and 1 kg, cranks at an angle [rad], a spring-damper from A to C."""
     arm = np.array([np.cos(angle), np.sin(angle)])
     A, D = np.array([0.0, 0.0]), np.array([1.0, 0.0])
     m = Mechanism(name, gravity=(0.0, -GRAVITY))
@@ -59,7 +59,7 @@ def make_mechanism(damping: float, angle: float, name: str) -> Mechanism:
 
 @with_options(DAMPING)
 def make_four_bar_spring(damping: float) -> Problem:
-    """The four-bar linkage with diagonal spring of the IFToMM library; damping [N s/m]."""
+    """Make the four-bar linkage with diagonal spring of the IFToMM library; damping [N s/m]."""
     phi = equilibrium_angle()
     return Problem(
         id="four-bar-spring",

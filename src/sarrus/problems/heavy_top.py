@@ -16,7 +16,7 @@ from .references.heavy_top import (
 
 
 def make_mechanism(name: str) -> Mechanism:
-    """15 kg, centre 1 m from the fixed point along y, spinning about y."""
+    """Make a top of 15 kg with its centre of mass 1 m from the fixed point along y, spinning about y."""
     m = Mechanism(name, gravity=(0.0, 0.0, -GRAVITY))
     top = m.body("top", MASS, START_AXIS, (ACROSS, ABOUT, ACROSS))
     m.point("C", top, at=START_AXIS)
@@ -27,7 +27,7 @@ def make_mechanism(name: str) -> Mechanism:
 
 @with_options()
 def make_heavy_top() -> Problem:
-    """The heavy top."""
+    """Make the heavy top."""
     return Problem(
         id="heavy-top",
         title="Heavy top",

@@ -13,7 +13,7 @@ CART, BOB, LENGTH = 1e-6, 1.0, 1.0
 
 
 def make_mechanism(name: str) -> Mechanism:
-    """A cart of 1 mg on a level rail, a bob of 1 kg on a massless pole of 1 m, level, at rest."""
+    """Make a cart of 1 mg on a level rail with a 1 kg bob on a massless pole of 1 m, horizontal, at rest."""
     m = Mechanism(name, gravity=(0.0, -9.81))
     cart = m.body("cart", CART, (0, 0))
     bob = m.body("bob", BOB, (LENGTH, 0))
@@ -25,7 +25,7 @@ def make_mechanism(name: str) -> Mechanism:
 
 @with_options()
 def make_light_cart_pole() -> Problem:
-    """The cart-pole with a light cart."""
+    """Make the cart-pole with a light cart."""
     return Problem(
         id="light-cart-pole",
         title="Cart-pole, light cart",
@@ -53,7 +53,7 @@ def make_light_cart_pole() -> Problem:
 
 
 def _read_pole(place: Read, velocity: Read) -> tuple[Floats, Floats]:
-    """Angle of the pole from the downward vertical."""
+    """Return the angle of the pole from the downward vertical, and its rate."""
     arm = place("bob") - place("cart")
     rate = velocity("bob") - velocity("cart")
     return np.arctan2(arm[:, 0], -arm[:, 1]), (

@@ -11,7 +11,7 @@ from ..mechanism import Mechanism
 from .problem import Columns, Figure, Limits, Option, Panel, Problem, RightBranch, with_options
 from .references.n_four_bar import flat_times, four_bar_reference
 
-# 10,000 windows take seconds to set up; beyond that a number is rather wrong than large
+# 10,000 windows take seconds to set up; a larger number is more likely a mistake.
 WINDOWS = Option(
     "windows",
     default=2,
@@ -25,14 +25,14 @@ WINDOWS = Option(
 SPEED = Option("speed", default=1.0, unit="m/s", meaning="start speed of a four-bar")
 
 GRAVITY = 9.81
-# |cos(theta)| from which on x and vx tell the energy
+# Smallest |cos(theta)| at which x and vx determine the energy.
 TELLING = 0.5
-# numbers of windows that a file is tried with: small ones and those in use
+# Numbers of windows tried on a file: small ones and those in common use.
 TRIED_WINDOWS = (*range(1, 61), 80, 100, 200, 500, 1000)
 
 
 def make_mechanism(windows: int, speed: float, name: str) -> Mechanism:
-    """2N + 1 thin links of 1 m and 1 kg; cranks A_i B_i stand upright, couplers join the B_i."""
+    """Make 2N + 1 thin links of 1 m and 1 kg; the cranks A_i B_i start upright, couplers join the B_i."""
     m = Mechanism(name, gravity=(0.0, -GRAVITY))
     cranks = [m.rod(f"crank {i}", (i, 0), (i, 1), mass=1) for i in range(windows + 1)]
     couplers = [m.rod(f"coupler {i}", (i, 1), (i + 1, 1), mass=1) for i in range(windows)]
@@ -45,7 +45,7 @@ def make_mechanism(windows: int, speed: float, name: str) -> Mechanism:
 
 @with_options(WINDOWS, SPEED)
 def make_double_four_bar(windows: int, speed: float) -> Problem:
-    """The double four-bar mechanism of the IFToMM library."""
+    """Make the double four-bar mechanism of the IFToMM library."""
     return Problem(
         id="double-four-bar",
         title="Double four-bar mechanism",
@@ -83,7 +83,7 @@ def make_double_four_bar(windows: int, speed: float) -> Problem:
 
 @with_options(replace(WINDOWS, default=40), SPEED)
 def make_n_four_bar(windows: int, speed: float) -> Problem:
-    """Problem A02 of the MBS Benchmark library."""
+    """Make problem A02 of the MBS Benchmark library."""
     return Problem(
         id="n-four-bar",
         title=f"N four-bar mechanism, N = {windows}",
@@ -118,25 +118,26 @@ def make_n_four_bar(windows: int, speed: float) -> Problem:
 
 
 def make_branch(windows: int, speed: float) -> RightBranch | None:
-    """The parallelogram branch by B0 alone; None at speed 0, where B0 does not move at all.
+    """Return the parallelogram branch from B0 alone; None at speed 0, where B0 does not move.
 
-    While all windows are parallelograms the mechanism has one angle theta, and B0 tells its energy:
+    While all windows are parallelograms, the configuration has one angle theta, and B0 determines its energy:
 
         E = I/2 (theta'^2 - w^2) - W (1 - cos(theta)),   I = (N+1)/3 + N,  W = g ((N+1)/2 + N)
 
-    for links of 1 m and 1 kg. With x, y, vx, vy this holds at every row. With x and vx alone,
-    cos(theta) = +-sqrt(1 - x^2) and theta' = vx / cos(theta); the sign is that of vx, because the
-    cranks never turn back (theta'^2 >= w^2). Near flat the quotient is of two small numbers, so rows
-    with |cos(theta)| < 1/2 say nothing; elsewhere an error of x counts at most four times.
+    for links of 1 m and 1 kg. With x, y, vx, vy this applies at every row. With x and vx alone,
+    cos(theta) = +-sqrt(1 - x^2) and theta' = vx / cos(theta). The sign is that of vx, because the cranks never
+    reverse (theta'^2 >= w^2). Near the flat configuration this is a quotient of two small numbers, so rows with
+    |cos(theta)| < 1/2 are not used; elsewhere an error of x is amplified at most four times.
 
-    A motion on another branch keeps its own energy, but not this one: B0 then no longer carries all
+    A motion on another branch conserves its own energy, but not this one, because B0 then no longer moves all
     cranks and couplers with it.
     """
     if speed == 0.0:
         return None
     weight = GRAVITY * ((windows + 1) / 2 + windows)
     inertia = (windows + 1) / 3 + windows
-    # between 30 degrees above and below flat, slowest at its upper end; twice that is no passage
+    # Rows within 30 degrees of flat are not used. The cranks are slowest at the upper end of this range; a gap
+    # longer than twice the passage time at that speed is not a passage.
     slowest = np.sqrt(speed * speed + 2.0 * weight / inertia * (1.0 - TELLING))
     return RightBranch(
         name="parallelogram branch",
@@ -152,7 +153,7 @@ def make_branch(windows: int, speed: float) -> RightBranch | None:
 
 
 def one_angle_energy(columns: Columns, windows: int, speed: float) -> Floats:
-    """Energy of the parallelogram motion that has this B0, 0 at the start [J], nan near flat."""
+    """Return the energy of the parallelogram motion with this B0, 0 at the start [J], nan near flat."""
     x, vx = columns["x"], columns["vx"]
     if "y" in columns and "vy" in columns:
         y, vy = columns["y"], columns["vy"]
@@ -168,18 +169,18 @@ def one_angle_energy(columns: Columns, windows: int, speed: float) -> Floats:
 
 
 def _distance(columns: Columns) -> Floats:
-    """Distance of B0 from its circle; with x alone, how far it is beyond reach."""
+    """Return the distance of B0 from its circle; with x alone, by how much |x| exceeds the radius."""
     if "y" in columns:
         return np.abs(np.hypot(columns["x"], columns["y"]) - 1.0)
     return np.maximum(np.abs(columns["x"]) - 1.0, 0.0)
 
 
 def _relatives(columns: Columns, windows: int, speed: float) -> list[dict[str, float]]:
-    """Other numbers of windows, the start speed of the first row, and both."""
+    """Return other options to try: other numbers of windows, the start speed of the first row, and both."""
     speeds = {speed, -speed}
-    # no speed that anybody would start with: not tried
+    # An implausible start speed is not tried.
     first = columns["vx"][:1] if "vx" in columns else np.empty(0)
     if first.size and 1e-3 <= abs(first[0]) <= 1e3:
-        # six digits: a user's number, not a rounded one
+        # Round to six digits to recover the number that the user entered.
         speeds.add(float(f"{first[0]:.6g}"))
     return [{"windows": n, "speed": v} for v in sorted(speeds) for n in (windows, *TRIED_WINDOWS)]

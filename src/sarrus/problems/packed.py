@@ -1,8 +1,8 @@
-"""Problems of one's own as folders: a model file, numbers, and a reference motion in a table.
+"""User-defined problems as folders: a model file, numbers, and a reference motion in a table.
 
 model.yaml      the mechanism
 problem.json    id, title, source, note, observed point, duration, output step, limits
-reference.csv   t and the observed point's place and velocity at all outputs, 17 digits
+reference.csv   t and the observed point's position and velocity at all outputs, 17 digits
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ..outputs import new_outputs
 from .problem import Figure, Limits, Panel, Problem
 
 MODEL, PROBLEM, REFERENCE = FILES = ("model.yaml", "problem.json", "reference.csv")
-# a reference is not larger [bytes]
+# Largest size of a reference file [bytes].
 MOST_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
 class OwnProblem:
-    """A problem of one's own: its mechanism, numbers as in problem.json, and its reference table.
+    """A user-defined problem: its mechanism, the numbers of problem.json, and its reference table.
 
-    motion: of the observed point at the times, place, velocity and acceleration, (n, 3 dimension).
+    motion: position, velocity and acceleration of the observed point at the times, (n, 3 dimension).
     """
 
     mechanism: Mechanism
@@ -41,7 +41,7 @@ class OwnProblem:
 
     @property
     def problem(self) -> Problem:
-        """As any other problem; its version changes with the model and the reference."""
+        """Return it as a Problem; its version changes with the model and the reference."""
         n = self.numbers
         letters = "xyz"[: self.motion.shape[1] // 3]
         text = json.dumps(n, sort_keys=True) + repr(self.motion.tolist())
@@ -83,13 +83,13 @@ class OwnProblem:
 
 
 def is_packed(folder: str | Path) -> bool:
-    """Whether a folder holds a problem."""
+    """Return whether a folder contains a problem."""
     return (Path(folder) / PROBLEM).is_file()
 
 
 def load_packed(folder: str | Path) -> Problem:
-    """The problem of a folder; raises ValueError with a sentence."""
-    # pydantic, which the problems of this package do without
+    """Load the problem of a folder; raises ValueError if it is invalid."""
+    # Loads pydantic, which the built-in problems do not need.
     from .packed_record import load_numbers
 
     folder = Path(folder)
@@ -114,7 +114,7 @@ def load_packed(folder: str | Path) -> Problem:
 
 
 def interpolate(times: Floats, motion: Floats) -> Callable[[Floats], Floats]:
-    """The table as a function of time: itself at its times, Hermite's quintics between them."""
+    """Return the table as a function of time: exact at its times, quintic Hermite interpolation between them."""
     d = motion.shape[1] // 3
     h = np.diff(times)[:, None]
     place, velocity, bend = motion[:, :d], motion[:, d : 2 * d], motion[:, 2 * d :]
@@ -133,7 +133,7 @@ def interpolate(times: Floats, motion: Floats) -> Callable[[Floats], Floats]:
         found = plain_sum(c[k, i] * powers[k] for k in range(6))
         rate = plain_sum(k * c[k, i] * powers[k - 1] for k in range(1, 6)) / h[i]
         out = np.hstack([found, rate])
-        # at a time of the table it is the table, to the last bit
+        # At a time of the table, return the table's values to the last bit.
         near = i + (s[:, 0] > 0.5)
         same = np.abs(times[near] - t) <= 1e-9 * h[i, 0]
         out[same] = motion[near[same], : 2 * d]

@@ -1,4 +1,4 @@
-"""problem.json of a user's own problem as a pydantic model: validated completely when it is read."""
+"""problem.json of a user-defined problem as a pydantic model, which validates it completely when it is read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..names import pick
 from ..runs.run_records import Name, Positive, RecordPart, Text, read_json, validate
 from .problem import Limits
 
-# it names folders and packages
+# The id is used in names of folders and packages.
 Id = Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9-]{0,99}$")]
 KNOWN_LIMITS = {field.name: field for field in fields(Limits)}
 
 
 class PackedNumbers(RecordPart):
-    """What problem.json holds."""
+    """The content of problem.json."""
 
     id: Id
     title: Text
@@ -39,8 +39,8 @@ class PackedNumbers(RecordPart):
 
 
 def load_numbers(path: Path) -> dict[str, Any]:
-    """The numbers of problem.json, as they stand there; raises OSError or RecordError."""
+    """Return the numbers of problem.json exactly as written; raises OSError or RecordError."""
     numbers: dict[str, Any] = read_json(path)
     validate(numbers, PackedNumbers)
-    # a problem's version is a checksum of them: nothing is added
+    # A problem's version is a checksum of these numbers, so nothing is added.
     return numbers

@@ -1,4 +1,4 @@
-"""What a problem is: a mechanism plus numbers. Nothing here knows how it is solved."""
+"""Benchmark problems: a mechanism plus numbers, independent of any solver."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Limits:
-    """What a result must keep; None where the problem asks nothing.
+    """Accuracy limits of a result; None where the problem sets no limit.
 
-    energy_drift [J]: largest drift of the total energy. low, high: largest error of the observed
-    point, relative with `threshold`, for the two precision classes of the MBS Benchmark library.
-    end_error [m]: of the observed point at the last output. rms: root mean square over the outputs of
-    the errors of x [m] and of the angle [rad], squared and added. path [m]: further off than this at
-    any time is another motion; ours, because an energy limit alone accepts a wrong branch.
+    energy_drift [J]: largest drift of the total energy. low, high: largest error of the observed point, relative
+    with `threshold`, for the two precision classes of the MBS Benchmark library. end_error [m]: error of the
+    observed point at the last output. rms: root mean square over the outputs, from the squared errors of x [m] and
+    of the angle [rad] added together. path [m]: a larger distance from the path at any time means another motion;
+    this limit is our own, because an energy limit alone accepts a wrong branch.
     """
 
     energy_drift: float | None = None
@@ -63,14 +63,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class RightBranch:
-    """The right branch of a motion with one freedom, and what columns say about it.
+    """The right branch of a motion with one degree of freedom, and how to check columns against it.
 
-    name: of the branch; path: what the observed point moves on; distance: of each row from it [m].
-    energy: of each row by the observed point alone, 0 at the start [J], nan where the columns do not
-    tell it, None if they never do; scale: largest kinetic energy on the branch [J]; silence: longest
-    time on the branch without a telling row [s]. singular: times at which another branch begins, and
-    what to call those positions; relatives: options of the same problem that columns may belong to. needs and
-    energy_needs: columns without which distance and energy cannot be told.
+    name: name of the branch; path: curve on which the observed point moves; distance: distance of each row from it
+    [m]. energy: energy of each row computed from the observed point alone, 0 at the start [J], nan where the
+    columns do not determine it; None if they never do. scale: largest kinetic energy on the branch [J]; silence:
+    longest time on the branch without a row that determines the energy [s]. singular: times at which another
+    branch begins, and the name of those configurations; relatives: other options of the same problem that may
+    match the columns. needs, energy_needs: columns required to compute distance and energy.
     """
 
     name: str
@@ -86,16 +86,16 @@ class RightBranch:
     energy_needs: tuple[str, ...] = ("x", "vx")
 
 
-# of a named point over time, (n, dimension)
+# Returns the values of a named point over time, (n, dimension).
 Read = Callable[[str], Floats]
 
 
 @dataclass(frozen=True)
 class Angle:
-    """An angle that the source asks for beside the observed point: columns "angle" and "rate".
+    """An angle that the source requires in addition to the observed point: columns "angle" and "rate".
 
-    read: from places and velocities of named points; exact: from times; both give the angle [rad],
-    counted on beyond a turn, and its rate [rad/s].
+    `read` computes it from positions and velocities of named points, `exact` from times. Both return the angle
+    [rad], unwrapped beyond full turns, and its rate [rad/s].
     """
 
     read: Callable[[Read, Read], tuple[Floats, Floats]]
@@ -104,7 +104,7 @@ class Angle:
 
 @dataclass(frozen=True)
 class SmallMotion:
-    """What a problem of statics asks for: the observed point at rest [m], and eigenvalues [1/s]."""
+    """The results of a statics problem: the observed point at rest [m], and eigenvalues [1/s]."""
 
     place: tuple[float, ...]
     eigenvalues: tuple[complex, ...]
@@ -114,13 +114,13 @@ class SmallMotion:
 class Problem:
     """A benchmark problem: how to build it, how long to run it, what to compare it with.
 
-    library: where it comes from, in short; source: the paper or page. observed: name of the point that
-    is compared; columns: of the result file, in the source's order
-    (t, then x y z vx vy vz of the observed point, angle and rate, energy, and violations by level).
-    branch: how to tell from columns that the motion is another one; None where they cannot tell.
-    angle: what the columns angle and rate are; small: the equilibrium and the small motions about it.
-    options: values of the options it was made with (an `Option` next to its builder declares each). save: writes
-    a user's problem as a folder from which another process can load it; None for those with a name everywhere.
+    library: short name of its origin; source: the paper or page. observed: name of the point that is compared;
+    columns: columns of the result file, in the source's order (t, then x y z vx vy vz of the observed point, angle
+    and rate, energy, and violations by level). branch: how to detect from the columns that the motion is on
+    another branch; None where they cannot show it. angle: meaning of the columns angle and rate; small: the
+    equilibrium and the small motions about it. options: values of the options it was made with (each is declared
+    by an `Option` next to its builder). save: writes a user's problem as a folder from which another process can
+    load it; None for built-in problems, which every process finds by name.
     """
 
     id: str
@@ -144,15 +144,15 @@ class Problem:
     save: Callable[[Path], None] | None = field(default=None, repr=False)
 
     def mechanism(self) -> Mechanism:
-        """A new mechanism of this problem, at its start."""
+        """Return a new mechanism of this problem, in its initial configuration."""
         return self.build()
 
     def reference(self, times: Floats) -> Floats:
-        """Exact motion of the observed point: position columns, then velocity columns."""
+        """Return the exact motion of the observed point: position columns, then velocity columns."""
         return self.exact(np.asarray(times, dtype=float))
 
     def reference_columns(self, times: Floats) -> Columns:
-        """Exact motion by column name: x, y, z, vx, vy, vz, and the angle and its rate if it has one."""
+        """Return the exact motion by column name: x, y, z, vx, vy, vz, and the angle and its rate if defined."""
         motion = self.reference(times)
         letters = "xyz"[: motion.shape[1] // 2]
         columns = dict(zip([*letters, *("v" + c for c in letters)], motion.T, strict=True))
@@ -161,7 +161,7 @@ class Problem:
         return columns
 
     def result_columns(self, result: Result) -> Columns:
-        """The same of a result, with time, energy and violations: all that the source may ask for."""
+        """Return the same columns of a result, with time, energy and violations: all that a source may require."""
         columns = observed_columns(result, self.observed)
         if self.angle is not None:
             columns["angle"], columns["rate"] = self.angle.read(result.position, result.velocity)
@@ -170,10 +170,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Option:
-    """A number that a problem may be asked for with another value.
+    """A numeric option of a problem.
 
-    meaning: what it is, in a few words; least and most: both allowed; whole: without a fraction; wanted: these
-    bounds in words, empty if any number will do.
+    meaning: a short description; least, most: inclusive bounds; whole: whether it must be an integer; wanted: the
+    bounds in words, empty if any number is valid.
     """
 
     name: str
@@ -186,11 +186,11 @@ class Option:
     whole: bool = False
 
     def check(self, value: float) -> float:
-        """The value, if it may be given; raises ValueError with a sentence."""
+        """Return the value if it is valid; raise ValueError otherwise."""
         if (
             isinstance(value, bool | str)
             or not isinstance(value, int | float)
-            # whole numbers may be larger than any float
+            # Integers may exceed the range of floats.
             or not abs(value) <= LARGEST_NUMBER
         ):
             plain = isinstance(value, int | float) and not isinstance(value, bool)
@@ -203,7 +203,7 @@ class Option:
         return int(value) if self.whole else value
 
     def show(self, value: float) -> str:
-        """A value with its unit."""
+        """Format a value with its unit."""
         return f"{value:g} {self.unit}".rstrip()
 
 
@@ -219,13 +219,13 @@ SECTION = Option(
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes a problem from values of its options; those left out have their defaults."""
+    """Makes a problem from values of its options; omitted options take their defaults."""
 
     make: Callable[..., Problem]
     options: tuple[Option, ...]
 
     def __call__(self, **given: float) -> Problem:
-        """The problem, which keeps the values it was made with."""
+        """Return the problem, which records the values it was made with."""
         values = {o.name: o.check(given.get(o.name, o.default)) for o in self.options}
         return replace(self.make(**values), options=values)
 

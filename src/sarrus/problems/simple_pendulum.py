@@ -19,7 +19,7 @@ FIGURES = (
 
 
 def make_mechanism(name: str) -> Mechanism:
-    """A point mass of 1 kg on a massless bar of 1 m, level, at rest."""
+    """Make a point mass of 1 kg on a massless bar of 1 m, horizontal, at rest."""
     m = Mechanism(name, gravity=(0.0, -9.81))
     bob = m.body("bob", mass=1, center=(-1, 0))
     m.revolute("P0", m.ground, bob, at=(0, 0))
@@ -29,7 +29,7 @@ def make_mechanism(name: str) -> Mechanism:
 
 @with_options()
 def make_simple_pendulum() -> Problem:
-    """The planar simple pendulum of the IFToMM library."""
+    """Make the planar simple pendulum of the IFToMM library."""
     return Problem(
         id="simple-pendulum",
         title="Simple pendulum",
@@ -50,7 +50,7 @@ def make_simple_pendulum() -> Problem:
 
 @with_options()
 def make_simple_pendulum_a01() -> Problem:
-    """Problem A01 of the MBS Benchmark library: 845 swings."""
+    """Make problem A01 of the MBS Benchmark library: 845 oscillations."""
     return Problem(
         id="simple-pendulum-a01",
         title="Simple pendulum, A01",

@@ -1,8 +1,8 @@
-"""Spatial slider-crank (IFToMM), with both readings of the connecting rod's inertia.
+"""Spatial slider-crank (IFToMM), with both interpretations of the connecting rod's inertia.
 
-The source gives diag(0.004, 0.0004, 0.004) without saying which axis lies along the rod. Taken literally
-with the first axis along it, the first reference of the library comes out (Masoudi); in the sense of a
-slender rod, 0.0004 about the rod, that of F. Gonzalez. Each is a problem with a name.
+The source gives diag(0.004, 0.0004, 0.004) without stating which axis lies along the rod. Taken literally with the
+first axis along it, the library's first reference (Masoudi) is reproduced; for a slender rod, with 0.0004 about
+the rod, that of F. Gonzalez. Each is a named problem.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .references.spatial_slider_crank import (
     slider_crank_reference,
 )
 
-# of the rod about itself, about its axis of the cross, and about the third axis [kg m2]
+# Inertia of the rod about itself, about its axis in the universal joint, and about the third axis [kg m2].
 SLENDER = (0.0004, 0.004, 0.004)
 LITERAL = (0.004, 0.004, 0.0004)
 COLUMNS = ("t", "x", "angle", "energy")
 
 
 def make_mechanism(inertia: tuple[float, float, float], name: str) -> Mechanism:
-    """Crank about x, rod on a ball and a cross, slider along x; the crank stands upright."""
+    """Make an upright crank about x, a rod on a spherical and a universal joint, and a slider along x."""
     B, C = A + np.array([0.0, 0.0, CRANK]), np.array([0.2, 0.0, 0.0])
     along = (B - C) / np.linalg.norm(B - C)
     cross = np.cross((1.0, 0.0, 0.0), along)
@@ -52,13 +52,13 @@ def make_mechanism(inertia: tuple[float, float, float], name: str) -> Mechanism:
 
 @with_options()
 def make_spatial_slider_crank() -> Problem:
-    """The spatial rigid slider-crank mechanism of the IFToMM library, slender rod."""
+    """Make the spatial rigid slider-crank mechanism of the IFToMM library, slender rod."""
     return _problem("spatial-slider-crank", "Spatial slider-crank, slender rod", SLENDER)
 
 
 @with_options()
 def make_spatial_slider_crank_literal() -> Problem:
-    """The same with the rod's inertia read literally."""
+    """Make the same mechanism with the rod's inertia taken literally."""
     return _problem("spatial-slider-crank-literal", "Spatial slider-crank, literal rod", LITERAL)
 
 
@@ -72,7 +72,7 @@ def _problem(name: str, title: str, inertia: tuple[float, float, float]) -> Prob
         version=2,
         duration=5.0,
         output_step=0.01,
-        # no finer than what the library's own published solution keeps: 4.2e-5 m at the end
+        # Not tighter than the accuracy of the library's own published solution: 4.2e-5 m at the end.
         limits=Limits(end_error=1e-4, path=0.02),
         observed="C",
         columns=COLUMNS,
@@ -91,7 +91,7 @@ def _problem(name: str, title: str, inertia: tuple[float, float, float]) -> Prob
 
 
 def _read_crank(place: Read, velocity: Read) -> tuple[Floats, Floats]:
-    """Turn of A B about x from upright; outputs every 0.01 s are less than half a turn apart."""
+    """Return the rotation of A B about x from upright; outputs every 0.01 s are less than half a turn apart."""
     arm, rate = place("B") - A, velocity("B")
     angle = np.unwrap(np.arctan2(-arm[:, 1], arm[:, 2]))
     return angle, (arm[:, 1] * rate[:, 2] - arm[:, 2] * rate[:, 1]) / CRANK**2

@@ -1,4 +1,4 @@
-"""What people look at: tables and figures."""
+"""Reports for users: tables and figures."""
 
 from ..lazy import load_on_use
 from .figures import save_figures

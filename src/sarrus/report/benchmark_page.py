@@ -1,4 +1,4 @@
-"""A benchmark to look at: tables, work-precision diagrams, its page, and what is needed to repeat it."""
+"""The report of a benchmark: tables, work-precision diagrams, page, and the data needed to repeat it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def record_row(record: Record, grade: str = "") -> list[str]:
 
 
 def winner_rows(best: Iterable[tuple[str, Record]]) -> list[list[str]]:
-    """One row a problem, class and method: its fastest setting that keeps the limits."""
+    """One row per problem, class and method: the fastest setting that meets the limits."""
     ranked = sorted(best, key=lambda b: (b[1]["problem"]["id"], b[0], b[1]["timings"]["cpu"]))
     return [record_row(record, grade) for grade, record in ranked]
 
@@ -69,7 +69,7 @@ def winner_table(best: Iterable[tuple[str, Record]]) -> Table:
 
 
 def board_table(records: Iterable[Record], bad: Sequence[tuple[str, str]] = ()) -> Table:
-    """Runs of many machines side by side, fastest first; then those that fail; bad: those left out, and why."""
+    """Runs of many machines, fastest first, then those that fail; bad: those left out, and why."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for n, head in enumerate((*HEADS, "", "machine, or why it is left out" if bad else "machine")):
         table.add_column(head, justify="left" if n in (0, 1, 10) else "right", no_wrap=True)
@@ -83,7 +83,7 @@ def board_table(records: Iterable[Record], bad: Sequence[tuple[str, str]] = ()) 
 
     for record in sorted(records, key=rank):
         word = passed_word(record["judgement"]["passed"])
-        # as they are printed, or columns would be too narrow
+        # as printed, or columns would be too narrow
         *cells, machine = map(shown, (*record_row(record), record["machine"]["processor"]))
         table.add_row(*cells, word, machine)
     for place, why in bad:
@@ -93,7 +93,7 @@ def board_table(records: Iterable[Record], bad: Sequence[tuple[str, str]] = ()) 
 
 
 def failures(records: Iterable[Record]) -> list[str]:
-    """One sentence for each run that did not keep its limits, and why."""
+    """One sentence for each run that did not meet its limits, with the reason."""
     lines = []
     for r in records:
         judged = r["judgement"]
@@ -114,9 +114,9 @@ def failures(records: Iterable[Record]) -> list[str]:
 
 
 def behaviour(records: Iterable[Record]) -> list[str]:
-    """One sentence a problem and method: from which setting on it keeps the limits, what it does else.
+    """One sentence per problem and method: from which setting on it meets the limits, and how it fails before.
 
-    Settings are told coarse to fine, so that textbook behaviour at the flat position is seen.
+    Settings are listed from coarse to fine, so that textbook behaviour at the flat configuration is visible.
     """
     rows: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -183,7 +183,7 @@ def save_benchmark(
 
 
 def save_work_precision(path: Path, records: list[Record]) -> None:
-    """Error of the observed point against CPU time; filled where all limits are kept."""
+    """Error of the observed point against CPU time; filled where all limits are met."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Page
 
@@ -196,14 +196,14 @@ def save_work_precision(path: Path, records: list[Record]) -> None:
         ran = [r for r in ran if r["judgement"]["complete"]]
         if not ran:
             continue
-        # beyond two link lengths an error is only "elsewhere"
+        # beyond two link lengths the size of an error has no meaning
         error = np.clip([r["judgement"]["position_error"] for r in ran], 1e-16, 10.0)
         cpu = np.array([r["timings"]["cpu"] for r in ran])
         passed = np.array([r["judgement"]["passed"] for r in ran])
         color, marker = f"C{n % 10}", "osD^v<>P*X"[n % 10]
         axes.plot(cpu, error, color=color, lw=1, alpha=0.6)
         for kept, face in ((passed, color), (~passed, "white")):
-            # one entry a method in the legend, filled if it keeps the limits anywhere
+            # one legend entry per method, filled if it meets the limits anywhere
             label = method if kept[0 if not passed.any() else np.argmax(passed)] else None
             axes.plot(cpu[kept], error[kept], marker, mfc=face, mec=color, label=label, ms=6)
     axes.set_xscale("log")
@@ -222,7 +222,7 @@ def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def make_bench_report(records: list[Record], bad: Sequence[tuple[str, str]] = ()) -> str:
-    """The page of a benchmark; bad: files that hold no valid record, and why."""
+    """The page of a benchmark; bad: files without a valid record, and why."""
     best = winners(records)
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
     known = list(dict.fromkeys(r["method"] for r in records))
@@ -252,14 +252,14 @@ def make_bench_report(records: list[Record], bad: Sequence[tuple[str, str]] = ()
 
 
 def save_bench_report(folder: Path, out: Path) -> list[tuple[str, str]]:
-    """Write the page of a benchmark's folder; returns the files that hold no valid record, and why."""
+    """Write the page of a benchmark's folder; returns the files without a valid record, and why."""
     records, bad = load_benchmark(folder)
     write_file(out, make_bench_report(records, bad))
     return bad
 
 
 def _winners(best: list[tuple[str, Record]]) -> str:
-    """One line a problem and class: the fastest method of all, and how far the next one is."""
+    """One line per problem and class: the fastest method, and the factor to the next one."""
     rows = []
     groups: dict[tuple[str, str], list[Record]] = {}
     for grade, record in best:
@@ -268,7 +268,7 @@ def _winners(best: list[tuple[str, Record]]) -> str:
         first, *others = sorted(found, key=lambda r: r["timings"]["cpu"])
         behind = "alone"
         if others:
-            # a coarse clock may have seen no time pass
+            # a coarse clock may have measured zero
             factor = others[0]["timings"]["cpu"] / max(first["timings"]["cpu"], SHORTEST)
             behind = f"{others[0]['method']}, {factor:.3g} times as long"
         rows.append(

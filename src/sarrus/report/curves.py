@@ -1,6 +1,6 @@
-"""What an engineer asks of a run, as curves: drives, springs, joints, reactions, velocities, energies.
+"""The results of a run as curves: drives, springs, joints, reactions, velocities, energies.
 
-Everything is read of the whole result, at outputs so many that a page can carry them.
+The curves are read from the whole result, at a number of outputs that fits into a page.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from ..thresholds import CURVE_NOISE
 if TYPE_CHECKING:
     from ..verdict.reactions import UnboundedReaction
 
-# numbers that a page carries, outputs at least, and quantities at most
+# numbers in a page, least number of outputs, and largest number of quantities
 MOST_NUMBERS, LEAST_OUTPUTS, MOST_COLUMNS = 250_000, 200, 1250
-# curves of one panel
+# largest number of curves in a panel
 MOST_CURVES = 6
-# of a joint whose reaction is unbounded, forces beyond so many times its median are not drawn
+# for a joint with an unbounded reaction, forces beyond this multiple of its median are not drawn
 DRAWN_MEDIANS = 10.0
-# beyond so many columns of the joint equations reactions take seconds
+# above this number of columns of the joint equations, reactions take seconds
 MOST_EQUATIONS = 600
-# of points; accelerations as long as the page can carry them
+# for points; accelerations only if they fit into the page
 KEPT, LEVELS_OF_ALL = ("position", "velocity"), ("position", "velocity", "acceleration")
 MOST_ACCELERATED = 60
-# of bodies
+# for bodies
 TURNS = ("angle", "angular velocity", "angular acceleration")
-# a run that was blocked ends in a spike: what exceeds so many times the value that a tenth of the outputs exceeds
+# a blocked run ends in a spike: values above this multiple of the value that a tenth of the outputs exceeds
 SPIKE, USUAL = 4.0, 0.9
 
 
@@ -54,9 +54,9 @@ SPIKE, USUAL = 4.0, 0.9
 class Curves:
     """Columns with units over times [s]; items: those of each joint, point, spring and body, by name.
 
-    exerted: labels of the reactions of each joint, "B0" or, at pins of three or more bodies, one for each
-    body, "C on crank"; shared: those that rigid bodies do not determine; figures: columns drawn together;
-    notes: what is left out; model: the model file as text, if there is one.
+    exerted: labels of the reactions of each joint, "B0" or, at pins of three or more bodies, one for each body, "C
+    on crank"; shared: statically indeterminate ones; figures: columns drawn together; notes: what is left out;
+    model: the model file as text, if there is one.
     """
 
     times: Floats
@@ -70,7 +70,7 @@ class Curves:
     tiles: list[tuple[str, str]] = field(default_factory=list)
 
     def payload(self) -> dict[str, Any]:
-        """For the script of the page."""
+        """The data for the script of the page."""
         return {
             "times": pack(self.times, "<f8"),
             "columns": {
@@ -87,7 +87,7 @@ class Curves:
 
 
 def shown_name(column: str) -> str:
-    """The name of a column on pages: angles are in degrees there."""
+    """The name of a column on pages, where angles are in degrees."""
     quantity, unit = split_unit(column)
     return f"{quantity} [deg{unit[3:]}]" if unit.split("/")[0] == "rad" else column
 
@@ -98,7 +98,7 @@ def in_degrees(column: str, values: Floats) -> Floats:
 
 
 def read_curves(result: Result, reactions: bool = True) -> Curves:
-    """The curves of a run; reactions: also what the joints exert, which takes longest."""
+    """The curves of a run; reactions: include joint reactions, which take longest."""
     notes: list[str] = []
     columns, owners = _all_columns(result, accelerations=reactions)
     columns |= {
@@ -117,7 +117,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
     if result.status == "blocked":
         columns = _without_spike(columns, notes)
     for names in owners.values():
-        # forces before places: they are why one looks
+        # forces before positions: they are of most interest
         names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s", "m/s^2"))
     figures = tuple(_figures(result, columns, forces))
     drawn = {name for figure in figures for panel in figure.panels for name in panel.columns}
@@ -141,9 +141,9 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
 
 
 def _without_noise(result: Result, columns: Columns) -> Columns:
-    """Columns that are nothing but rounding as zeros: an axis of 5e-16 m would show it as a motion.
+    """Replace columns of pure rounding by zeros: an axis of 5e-16 m would show them as a motion.
 
-    What counts is the largest column of the same unit, or the mechanism's own scale: its size, its size over the
+    The reference is the largest column of the same unit, or the mechanism's own scale: its size, its size over the
     duration, its weight.
     """
     size = result.mechanism.size or 1.0
@@ -162,14 +162,14 @@ def _without_noise(result: Result, columns: Columns) -> Columns:
 
 
 def clip_spike(values: Floats) -> Floats:
-    """Values without those far beyond the usual ones, which grow without bound."""
+    """Values without those that grow without bound, far beyond the typical ones."""
     sizes = np.abs(values[np.isfinite(values)])
     most = SPIKE * float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
     return np.where(np.abs(values) <= most, values, np.nan) if most > 0 else values
 
 
 def _without_spike(columns: Columns, notes: list[str]) -> Columns:
-    """Columns of a blocked run without the values near its end that would flatten all curves; a note says so."""
+    """Columns of a blocked run without the final values that would flatten all curves; a note says so."""
     out, cut = dict(columns), []
     for name, values in columns.items():
         out[name] = clip_spike(values)
@@ -184,7 +184,7 @@ def _without_spike(columns: Columns, notes: list[str]) -> Columns:
 
 
 def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str, list[str]]]:
-    """Readings and motions of everything that is drawn, and whose they are."""
+    """Results and motions of everything that is drawn, and their owners."""
     columns: Columns = {}
     owners: dict[str, list[str]] = {}
     exerting = set(result.exerting)
@@ -196,7 +196,7 @@ def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str
 
     drives, torsions = result.model.readings.drives, result.model.readings.torsions
     bodies = {b.name for b in result.mechanism.bodies}
-    # of thousands of parts only some are read: what acts first, and as many places as angles
+    # with thousands of parts only some are read: those that exert forces first, and as many positions as angles
     names = sorted(result.read_names, key=lambda name: name not in exerting)[: MOST_COLUMNS // 2]
     places = [*result.drawn_points, *(b.name for b in result.mechanism.bodies)]
     places = places[: MOST_COLUMNS // (2 * result.model.dimension + 1)]
@@ -205,7 +205,7 @@ def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str
         tell(k, len(names) + len(places))
         found = result.readings(name)
         keep(name, found)
-        # what acts in a joint belongs to it
+        # a drive or torsion belongs to its joint
         if name in drives:
             keep(drives[name].joint, found)
         elif name in torsions:
@@ -223,7 +223,7 @@ def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str
 
 
 def _turning(result: Result, body: str) -> Columns:
-    """Angle, angular velocity and acceleration of a body; nothing of a thin rod in space, which has none."""
+    """Angle, angular velocity and acceleration of a body; empty for a thin rod in space, which has none."""
     out = {}
     for word in TURNS:
         with suppress(UnknownNameError, ValueError):
@@ -233,7 +233,7 @@ def _turning(result: Result, body: str) -> Columns:
 
 
 def _chosen_outputs(result: Result, columns: int) -> Ints:
-    """Outputs evenly spaced, so many that all columns fit."""
+    """Evenly spaced outputs, as many as fit with all columns."""
     most = max(LEAST_OUTPUTS, MOST_NUMBERS // max(columns, 1))
     n = len(result.times)
     return (
@@ -243,13 +243,13 @@ def _chosen_outputs(result: Result, columns: int) -> Ints:
     )
 
 
-# what is unbounded, by the name of its joint or drive
+# unbounded reactions, by the name of the joint or drive
 Unbounded = dict[str, "tuple[UnboundedReaction, ...]"]
 
 
 @dataclass
 class Exerted:
-    """Reactions of all joints: their columns, the labels of each joint, those that are shared, and unbounded."""
+    """Reactions of all joints: columns, labels of each joint, those that are indeterminate or unbounded."""
 
     columns: Columns = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
@@ -258,7 +258,7 @@ class Exerted:
 
 
 def _reactions(result: Result, notes: list[str]) -> Exerted:
-    """What the joints exert; the notes say why if it cannot be computed, and what is unbounded."""
+    """The joint reactions; notes state why they cannot be computed, and which are unbounded."""
     equations, out = result.joint_equations, Exerted()
     if not len(result.times):
         return out
@@ -290,14 +290,14 @@ def _reactions(result: Result, notes: list[str]) -> Exerted:
 
 
 def _clipped(sizes: Floats) -> Floats:
-    """Without the values next to where they are unbounded: they depend on the outputs only."""
+    """Values without those next to where they are unbounded, which depend only on the choice of outputs."""
     known = sizes[np.isfinite(sizes)]
     most = DRAWN_MEDIANS * float(np.median(known)) if len(known) else 0.0
     return np.where(sizes <= most, sizes, np.nan)
 
 
 def _figures(result: Result, columns: Columns, exerted: Exerted) -> Iterable[Figure]:
-    """Figures in the order of the questions."""
+    """Figures in the order of their interest."""
     ends = {
         "drives": (".drive torque [N m]", ".drive force [N]", ".drive power [W]"),
         "loads": (".length [m]", ".force [N]", ".torque [N m]"),
@@ -331,13 +331,13 @@ ENERGIES = ("kinetic energy [J]", "potential energy [J]", "total energy [J]", "w
 
 
 def _panel(end: str, names: Sequence[str], columns: Columns) -> Panel | None:
-    """Those that move most, with one ending."""
+    """The columns with one ending that vary most."""
     found = _largest([name for name in names if name.endswith(end)], columns)
     return Panel(end[1:], tuple(found)) if found else None
 
 
 def _largest(names: Iterable[str], columns: Columns) -> list[str]:
-    """At most so many as a panel shows, those with the largest values, in their order."""
+    """The names with the largest values, as many as a panel shows, in their original order."""
     known = [name for name in names if name in columns]
     sizes = {name: float(np.nanmax(np.abs(columns[name]), initial=0.0)) for name in known}
     kept = set(sorted(known, key=lambda name: -sizes[name])[:MOST_CURVES])
@@ -345,7 +345,7 @@ def _largest(names: Iterable[str], columns: Columns) -> list[str]:
 
 
 def _tiles(result: Result, columns: Columns, unbounded: Unbounded) -> list[tuple[str, str]]:
-    """What drives and springs reach, and the largest bounded reaction and speed: number, and what it is."""
+    """Peak values of drives and springs, and the largest bounded reaction and speed: number and description."""
     tiles = []
     for name in result.exerting:
         for column in result.readings(name):
@@ -373,7 +373,7 @@ def _range(values: Floats, unit: str) -> str:
     if not len(known):
         return "unknown"
     low, high = float(known.min()), float(known.max())
-    # rounding is no reading, and there is no zero below zero
+    # values at rounding level are zero, and there is no negative zero
     small = 1e-9 * max(-low, high)
     low, high = (0.0 if abs(x) <= small else x for x in (low, high))
     return f"{low:.3g} to {high:.3g} {unit}".replace("-", "\N{MINUS SIGN}")
@@ -383,5 +383,5 @@ def _model_text(result: Result) -> str:
     try:
         return to_text(to_data(result.mechanism))
     except (MechanismError, ValueError):
-        # functions of a user are in no file
+        # user functions cannot be written to a file
         return ""

@@ -1,6 +1,6 @@
 """Tables of benchmarks, boards and engines for papers: CSV, LaTeX and JSON, with tables of papers as columns.
 
-CSV and JSON hold all digits and no formatting; LaTeX (booktabs) holds three digits.
+CSV and JSON contain all digits and no formatting; LaTeX (booktabs) contains three digits.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .papers import VALUES, Paper
 from .tables import show_setting
 
 Value = str | float | bool | None
-# digits of numbers in LaTeX; powers of ten are written out beyond these exponents
+# digits of numbers in LaTeX; powers of ten are used beyond these exponents
 DIGITS, PLAIN = 3, (-3, 4)
-# what LaTeX reads as commands
+# characters that LaTeX interprets
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
@@ -34,7 +34,7 @@ LATEX = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its key in JSON, how it is headed, its unit."""
+    """A column: its key in JSON, its heading, its unit."""
 
     key: str
     head: str
@@ -42,20 +42,20 @@ class Column:
 
     @property
     def title(self) -> str:
-        """Head and unit."""
+        """Heading and unit."""
         return f"{self.head} [{self.unit}]" if self.unit else self.head
 
 
 @dataclass(frozen=True)
 class DataTable:
-    """Columns, rows with a value for each, and lines that belong below them."""
+    """Columns, rows with one value per column, and notes below them."""
 
     columns: tuple[Column, ...]
     rows: list[list[Value]]
     notes: list[str] = field(default_factory=list)
 
     def filled(self) -> list[int]:
-        """The numbers of the columns in which something stands."""
+        """The numbers of the columns that are not empty."""
         return [
             k for k in range(len(self.columns)) if any(r[k] not in (None, "") for r in self.rows)
         ]
@@ -65,7 +65,7 @@ class DataTable:
         return {"csv": self.csv, "latex": self.latex, "json": self.json}[kind]()
 
     def csv(self) -> str:
-        """One line of heads, then one per row; notes are left out."""
+        """One line of headings, then one per row; notes are left out."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([c.title for c in self.columns])
@@ -81,7 +81,7 @@ class DataTable:
         return json.dumps(told, indent=2) + "\n"
 
     def latex(self) -> str:
-        """A tabular of booktabs; columns in which nothing stands are left out."""
+        """A booktabs tabular; empty columns are left out."""
         kept = self.filled()
         numbers = [any(isinstance(r[k], float) for r in self.rows) for k in kept]
         lines = [
@@ -105,7 +105,7 @@ def winner_data(best: Iterable[tuple[str, Record]]) -> DataTable:
 
 
 def board_data(records: Iterable[Record], bad: Sequence[tuple[str, str]] = ()) -> DataTable:
-    """A board: runs of many machines, the fastest of each problem first; left out ones are notes."""
+    """A board: runs of many machines, the fastest of each problem first; those left out are notes."""
 
     def rank(record: Record) -> tuple[str, bool, float]:
         timings = record["timings"]
@@ -180,10 +180,10 @@ def _record(record: Record, grade: str) -> list[Value]:
 
 
 def beside(table: DataTable, papers: Sequence[Paper]) -> DataTable:
-    """The table with the values of papers as columns beside ours.
+    """The table with the values of papers as additional columns.
 
-    A row of a paper stands beside every row of its problem, method and class, as far as it names them; one that
-    none of ours matches is a row of its own.
+    A row of a paper is matched with every row of its problem, method and class, as far as it names them; one
+    without a match is added as a separate row.
     """
     for number, paper in enumerate(papers, start=1):
         table = _with_paper(table, paper, number)
@@ -219,7 +219,7 @@ def _with_paper(table: DataTable, paper: Paper, number: int) -> DataTable:
 
 
 def screen_table(table: DataTable) -> Table:
-    """The table for the terminal, numbers with three digits; columns in which nothing stands are left out."""
+    """The table for the terminal, numbers with three digits; empty columns are left out."""
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     kept = table.filled()
     for k in kept:
@@ -237,7 +237,7 @@ def _shown(value: Value) -> str:
 
 
 def _finite(value: Value) -> Value:
-    """A value that JSON can hold."""
+    """A value that JSON can represent."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

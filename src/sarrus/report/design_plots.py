@@ -1,4 +1,4 @@
-"""The designer's quantities as plots over the coordinate of the drive, for the report and the workbench."""
+"""Design quantities as plots over the coordinate of the drive, for the report and the workbench."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .plots import Curve, Plot, stack
 
 # outputs of a run without a cycle
 OUTPUTS = 721
-# of its median: a mechanical advantage beyond it is close to a limit position, where it is infinite
+# multiple of the median: a larger mechanical advantage is close to a limit position, where it is infinite
 MOST_ADVANTAGE = 10.0
-# of its largest value: a speed that varies less is constant
+# fraction of the largest value: a speed that varies less is constant
 CONSTANT = 1e-9
 
 
 def find_design(mechanism: Mechanism, duration: float) -> Design | None:
-    """The design of a mechanism with one drive, over its cycle, else over a duration [s]; None if it has none."""
+    """The design of a mechanism with one drive, over its cycle or else a duration [s]; None if it has none."""
     if len(mechanism.drives) != 1 or mechanism.user_forces:
         return None
     try:
@@ -33,7 +33,7 @@ def find_design(mechanism: Mechanism, duration: float) -> Design | None:
     try:
         return design(mechanism, np.linspace(0.0, duration, OUTPUTS))
     except (MechanismError, ValueError):
-        # degrees of freedom that nothing drives
+        # degrees of freedom without a drive
         return None
 
 
@@ -43,7 +43,7 @@ def design_plots(found: Design) -> list[Plot]:
     axis = f"{found.joint} {'angle' if found.turns else 'travel'} [{unit}]"
     name, drawn = found.drive, list(_figures(found))
     if not found.result.success:
-        # towards a dead centre forces grow without bound
+        # near a dead centre forces grow without bound
         drawn = [
             (
                 title,
@@ -70,7 +70,7 @@ def _torque(found: Design) -> str:
 
 
 def _figures(found: Design) -> Iterator[tuple[str, Panels]]:
-    """Titles and panels: a label with unit, and values by whose they are."""
+    """Titles and panels: a label with unit, and values by owner."""
     inertia = "kg m^2" if found.turns else "kg"
     yield (
         "Motor",
@@ -106,7 +106,7 @@ def _of_outputs(found: Design) -> Iterator[tuple[str, Panels]]:
 
 
 def _bounded(values: Floats) -> Floats:
-    """Without the values close to where they are infinite."""
+    """Values without those close to where they are infinite."""
     sizes = np.abs(values)
     known = sizes[np.isfinite(sizes)]
     most = MOST_ADVANTAGE * float(np.median(known)) if len(known) else 0.0
@@ -114,7 +114,7 @@ def _bounded(values: Floats) -> Floats:
 
 
 def _over(title: str, panels: Panels, x: Floats, axis: str, drive: str) -> Plot:
-    """Panels over a quantity; what has no owner is the drive's."""
+    """Panels over a quantity; values without an owner belong to the drive."""
     owners = list(dict.fromkeys(owner for _, mine in panels for owner in mine))
     curves = [
         Curve(k, owner or drive, x, values, owners.index(owner))

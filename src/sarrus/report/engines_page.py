@@ -1,4 +1,4 @@
-"""The comparison of engines: who is fastest, who stays so when the step changes a little, and who fails how."""
+"""The comparison of engines: speed, robustness to small changes of the step, and types of failure."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ NUMBERS = (2, 4, 6, 8, 9, 10, 11, 12)
 class Standing:
     """One engine in one class of one problem.
 
-    fastest: of all settings that keep the limits, dependable: of those that keep them also when the step changes,
-    by_source: of those that keep the limits of the problem's source, whether they keep ours or not;
-    changed, lost: how many runs with a changed step there were, and how many of them did not keep the limits.
+    fastest: of all settings that meet the limits, dependable: of those that still meet them when the step changes,
+    by_source: of those that meet the limits of the problem's source, whether or not they meet ours; changed, lost:
+    number of runs with a changed step, and how many of them did not meet the limits.
     """
 
     problem: str
@@ -51,20 +51,20 @@ class Standing:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """Dependable ones first, then the others, by time."""
+        """Sort key: dependable engines first, then the others, by time."""
         return seconds(self.dependable), seconds(self.fastest)
 
     @property
     def why(self) -> str:
-        """The most frequent reason of those that do not keep the limits."""
+        """The most frequent reason of the settings that do not meet the limits."""
         failed = [r for r in self.records if self.kind not in classes(r)]
-        # what was left out for its time says nothing of those that ran
+        # runs skipped for their time give no information about those that ran
         told = [_reason(r) for r in failed if r["status"] != SKIPPED] or list(map(_reason, failed))
         return max(dict.fromkeys(told), key=told.count, default="")
 
 
 def standings(records: Sequence[Record]) -> list[Standing]:
-    """All engines in all classes, the best first; those that keep no limits last."""
+    """All engines in all classes, the best first; those that meet no limits last."""
     out = []
     for problem in dict.fromkeys(r["problem"]["id"] for r in records):
         own = [r for r in records if r["problem"]["id"] == problem]
@@ -146,7 +146,7 @@ def save_engine_report(folder: Path, records: list[Record], command: str) -> Pat
 
 
 def make_engine_report(records: list[Record]) -> str:
-    """The page."""
+    """The page as HTML."""
     rows = [standing_row(s) for s in standings(records)]
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
     plots = [
@@ -179,7 +179,7 @@ def make_engine_report(records: list[Record]) -> str:
 
 
 def front(records: Sequence[Record]) -> list[Record]:
-    """Of each engine the settings that no other of its own beats in both time and error."""
+    """For each engine, the settings on its Pareto front of time and error."""
     out = []
     for engine in dict.fromkeys(r["method"] for r in records):
         own = [
@@ -201,7 +201,7 @@ def front(records: Sequence[Record]) -> list[Record]:
 
 
 def robustness(records: Sequence[Record]) -> Plot:
-    """The share of settings that still keep their limits over the change of their step."""
+    """The fraction of settings that still meet their limits, over the change of their step."""
     traces = []
     for n, engine in enumerate(dict.fromkeys(r["method"] for r in records)):
         own = [r for r in records if r["method"] == engine and r.get("changed") and classes(r)]
@@ -259,7 +259,7 @@ def _markdown(records: list[Record], command: str) -> str:
 
 
 def _failures(records: Iterable[Record]) -> list[str]:
-    """How each engine fails on each problem, each reason once with how often."""
+    """How each engine fails on each problem, each reason once with its frequency."""
     told: dict[tuple[str, str], list[str]] = {}
     for r in records:
         if not r["judgement"]["passed"]:
@@ -273,7 +273,7 @@ def _failures(records: Iterable[Record]) -> list[str]:
 
 
 def _reason(record: Record) -> str:
-    """Why a run did not keep its limits, without the numbers that differ from run to run."""
+    """Why a run did not meet its limits, without the numbers that differ from run to run."""
     if record["status"] != "done":
         return (
             f"{record['status']}: {record['message'].split(' behind t =')[0].split(': would')[0]}"
@@ -286,7 +286,7 @@ def _reason(record: Record) -> str:
 
 
 def _all_classes(record: Record) -> list[str]:
-    """The classes of a problem, whether a record keeps them or not."""
+    """The classes of a problem, whether or not a record meets them."""
     checks = [{**c, "passed": True} for c in record["judgement"]["checks"]]
     if not checks:
         return []
@@ -303,5 +303,5 @@ def _versions(records: Iterable[Record]) -> list[str]:
 
 
 def seconds(record: Record | None) -> float:
-    """CPU time that ranks, infinite where there is no record."""
+    """CPU time for the ranking, infinite without a record."""
     return np.inf if record is None else ranked_seconds(record)

@@ -14,7 +14,7 @@ from ..outputs import new_output, new_outputs
 from ..problems import Figure, Problem
 from ..result import Result
 
-# a violation of exactly zero has no place on a log axis
+# a log axis cannot show a violation of exactly zero
 SMALLEST = 1e-18
 # more would not fit on a page
 MOST_POINTS = 6
@@ -22,7 +22,7 @@ MOST_POINTS = 6
 
 def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
     """Draw the figures as PNG; returns their paths."""
-    # matplotlib loads slowly, and without a screen it needs a canvas of its own
+    # matplotlib loads slowly, and without a screen it needs a separate canvas
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Page
 
@@ -40,19 +40,19 @@ def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
 
 
 def figure_names(problem: Problem) -> list[str]:
-    """What the files of a problem's figures are called."""
+    """The file names of a problem's figures."""
     return [f"{figure.name}.png" for figure in problem.figures]
 
 
 def save_page(path: Path, page: Any) -> None:
-    """Write a matplotlib figure as PNG: drawn in memory, written whole."""
+    """Write a matplotlib figure as PNG, atomically from memory."""
     content = io.BytesIO()
     page.savefig(content, format="png", dpi=150)
     write_file(path, content.getvalue())
 
 
 def save_motion_figure(path: Path, result: Result, names: list[str]) -> None:
-    """Draw the mechanism, and beside it what is named over time, the drift of energy and the violation."""
+    """Draw the mechanism next to the named quantities over time, the energy drift and the violation."""
     shown = [] if set(names) >= set(result.drawn_points) else names[:MOST_POINTS]
     with new_output(path) as half:
         save_page(half, result.plot(*shown))
@@ -71,7 +71,7 @@ def _draw(
     for axes, panel in zip(all_axes, figure.panels, strict=True):
         for name in panel.columns:
             if name in references:
-                # the exact solution lies underneath, wide and grey, as in the sources
+                # the exact solution is drawn below, wide and grey, as in the sources
                 label = "exact" if name == panel.columns[0] else None
                 axes.plot(times[shown], references[name][shown], color="0.78", lw=4, label=label)
         for name in panel.columns:
@@ -86,7 +86,7 @@ def _draw(
         axes.grid(alpha=0.3, lw=0.5)
         axes.margins(x=0.01)
         if axes is all_axes[0] and axes.get_legend_handles_labels()[0]:
-            # above the axes: nowhere inside is free of curves
+            # above the axes, because curves may fill the inside
             axes.legend(
                 loc="lower right", bbox_to_anchor=(1.0, 0.99), fontsize=8, ncols=4, frameon=False
             )

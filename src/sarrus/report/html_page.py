@@ -1,7 +1,7 @@
-"""The skeleton of a page: one HTML file with everything in it, and the parts that pages are made of.
+"""The template of a page: one self-contained HTML file, and the elements of pages.
 
-Text from outside (names, messages, commands) goes through `escape` or stays inside JSON; the page's own
-policy forbids to load anything, and to run any script but those written here.
+Untrusted text (names, messages, commands) is passed through `escape` or stays inside JSON. The content security
+policy of the page forbids loading anything, and running any script except those written here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .. import __version__
 from ..scene.player import asset, inline_json, make_policy
 from .plots import Plot
 
-# of a run, of several, of a benchmark
+# file name for one run, several runs, or a benchmark
 REPORT = "report.html"
 
 
@@ -27,7 +27,7 @@ def render(
     data: dict[str, Any],
     script: str = "",
 ) -> str:
-    """The whole file; body: sections, already escaped; script: what this page does besides."""
+    """The whole file; body: sections, already escaped; script: the additional script of this page."""
     from plotly.offline import get_plotlyjs
 
     scripts = [get_plotlyjs(), asset("player.js"), _own("plots.js"), _own("page.js")]
@@ -72,19 +72,19 @@ def fold(title: str, inner: str, name: str = "") -> str:
 
 
 def beside(left: str, right: str) -> str:
-    """Two columns where there is room: what stays in sight, and what is read beside it."""
+    """Two columns if there is room: the left one stays visible while the right one scrolls."""
     return (
         f'<div class="beside"><div class="left">{left}</div><div class="right">{right}</div></div>'
     )
 
 
 def grid(cards: Iterable[str]) -> str:
-    """Cards beside each other where there is room."""
+    """Cards side by side if there is room."""
     return '<div class="grid">' + "".join(f"<div>{card}</div>" for card in cards) + "</div>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
-    """A table of texts; numbers: columns that stand to the right."""
+    """A table of texts; numbers: columns that are right-aligned."""
     right = set(numbers)
     css = [' class="n"' if i in right else ' class="w"' for i in range(len(heads))]
     head = "".join(f"<th{c}>{escape(h)}</th>" for c, h in zip(css, heads, strict=True))
@@ -98,7 +98,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """What and its value, a line each; those without a value are left out."""
+    """Names and values, one line each; those without a value are left out."""
     lines = "".join(
         f'<tr><td class="f">{escape(what)}</td><td class="w">{escape(value)}</td></tr>'
         for what, value in rows
@@ -119,7 +119,7 @@ def left_out(bad: Sequence[tuple[str, str]]) -> str:
 
 
 def figures_html(plots: Sequence[Plot], first: int = 0) -> str:
-    """Places for plots, numbered from `first`."""
+    """Placeholders for plots, numbered from `first`."""
     cards = []
     for i, plot in enumerate(plots, start=first):
         notes = f'<p class="note">{escape(" ".join(plot.notes))}</p>' if plot.notes else ""

@@ -22,20 +22,20 @@ from ..outputs import check_outputs, new_outputs
 from ..scene import Camera, Scene
 from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
 
-# what a file name may end with, and what encodes it: at these settings lines have no halo
+# file extensions and their encoders: with these settings lines have no halo
 FILMS = {".mp4": ("libx264", "-crf", "10"), ".avi": ("mpeg4", "-qscale:v", "6"), ".gif": ()}
 SIZE = (1280, 720)
 SMALLEST, LARGEST = 64, 7680
-# bytes that tell whether a file can grow
+# bytes written to test whether a file can grow
 PROBE = 1 << 22
-# called with the frames that are done and all of them
+# called with the number of finished frames and the total
 OnFrame = Callable[[int, int], None]
 MOST_FRAMES = 1_000_000
 
 
 @dataclass(frozen=True)
 class Film:
-    """How a scene is filmed: size [pixels], frames a second, speed (1: real time), until [s]."""
+    """Settings of a movie: size [pixels], frames per second, speed (1: real time), until [s]."""
 
     size: tuple[int, int] = SIZE
     rate: float = 30.0
@@ -55,7 +55,7 @@ class Film:
             raise ValueError(f"until = {self.until:g} s; give a positive time")
 
     def times(self, scene: Scene) -> Floats:
-        """The simulated time of each frame: so many that they last (end of the run) / speed."""
+        """The simulated time of each frame; together the frames last (end of the run) / speed."""
         end = scene.end if self.until is None else min(self.until, scene.end)
         count = end / self.speed * self.rate
         if count > MOST_FRAMES:
@@ -82,7 +82,7 @@ def save_movie(
     film: Film | None = None,
     on_frame: OnFrame = lambda done, total: None,
 ) -> Path:
-    """Write a movie (.mp4, .avi, .gif) or one picture a frame (.png, or a folder); returns the path.
+    """Write a movie (.mp4, .avi, .gif) or one picture per frame (.png, or a folder); returns the path.
 
     on_frame(done, total) is called after each frame.
     """
@@ -96,7 +96,7 @@ def save_movie(
         _save_pictures(folder, stem, scene, film, on_frame)
         return folder
     if FILMS[kind]:
-        # codecs want even sides
+        # codecs need even sizes
         width, height = film.size
         film = replace(film, size=(width + width % 2, height + height % 2))
     save = _save_film if FILMS[kind] else _save_gif
@@ -108,7 +108,7 @@ def save_movie(
 def _save_gif(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
     imageio = _load("imageio.v2", path)
     content = io.BytesIO()
-    # a GIF counts in hundredths of a second
+    # GIF times are in hundredths of a second
     duration = 1000.0 / film.rate
     writer = imageio.get_writer(content, format="GIF", mode="I", duration=duration, loop=0)
     with closing(writer):
@@ -119,7 +119,7 @@ def _save_gif(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
 
 
 def _save_film(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
-    """Write a film by an encoder, which is a process of its own."""
+    """Write a film with an encoder in a separate process."""
     command = [
         *(_load("imageio_ffmpeg", path).get_ffmpeg_exe(), "-y", "-v", "quiet", "-f", "rawvideo"),
         *("-pix_fmt", "rgb24", "-s", "x".join(map(str, film.size))),
@@ -137,7 +137,7 @@ def _save_film(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
                     encoder.stdin.write(frame.data)
                     on_frame(i + 1, len(film.times(scene)))
         except BrokenPipeError:
-            # it has ended; why is found below
+            # the encoder has ended; the cause is determined below
             pass
         except BaseException:
             encoder.kill()
@@ -147,7 +147,7 @@ def _save_film(path: Path, scene: Scene, film: Film, on_frame: OnFrame) -> None:
 
 
 def _explain_encoder(path: Path, half: Path) -> NoReturn:
-    """Raise what stopped the encoder: a file that cannot grow, if that is so."""
+    """Raise the cause that stopped the encoder: the error of writing to the file, if it cannot grow."""
     with open(half, "ab") as file:
         file.write(bytes(PROBE))
     raise ValueError(
@@ -156,7 +156,7 @@ def _explain_encoder(path: Path, half: Path) -> NoReturn:
 
 
 def _save_pictures(folder: Path, stem: str, scene: Scene, film: Film, on_frame: OnFrame) -> None:
-    """Write a picture for each frame, all of them or none."""
+    """Write one picture per frame, all of them or none."""
     from PIL import Image
 
     count = len(film.times(scene))

@@ -1,11 +1,11 @@
-"""A table of a paper, to stand beside ours: a small YAML file.
+"""A table of a paper for comparison with ours: a small YAML file.
 
     title: Doe and Roe 2021, table 3
     source: https://doi.org/...
     rows:
       - {problem: double-four-bar, method: ali3, cpu: 0.35, drift: 0.09, note: h = 10 ms}
 
-`method` and `class` may be left out: the row then stands beside all of its problem.
+`method` and `class` may be left out: the row is then matched with all rows of its problem.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..mechanism.files.model_reader import load_document
 
-# what a row may state: how its column is headed, and the unit
+# keys of a row: heading of the column, and unit
 VALUES = {
     "cpu": ("CPU", "s"),
     "drift": ("drift", "J"),
@@ -30,7 +30,7 @@ Size = Annotated[float, Field(ge=0.0, allow_inf_nan=False)] | None
 
 
 class PaperError(ValueError):
-    """A file does not hold the table of a paper; the message states file, line and key."""
+    """A file is not a valid table of a paper; the message states file, line and key."""
 
 
 class _Row(BaseModel):
@@ -55,7 +55,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Paper:
-    """A table of a paper: its title, where it is from, and rows by the keys of `VALUES`."""
+    """A table of a paper: its title, its source, and rows by the keys of `VALUES`."""
 
     title: str
     source: str

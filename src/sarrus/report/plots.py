@@ -1,4 +1,4 @@
-"""The plots of a page, as plain data: which curves over which axes."""
+"""The plots of a page as plain data: curves and axes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..scene.player import pack
 from .curves import Curves, in_degrees, shown_name
 from .tables import show_setting
 
-# points of a curve; longer ones keep the extremes of each stretch
+# largest number of points of a curve; longer curves keep the extremes of each interval
 MOST_POINTS = 4000
-# exactly zero has no place on a log axis
+# a log axis cannot show exact zeros
 SMALLEST = 1e-18
-# colours and signs that the script knows; more curves are dashed
+# number of colours and markers of the script; further curves are dashed
 COLORS = 12
 # pixels: a panel, the line above it for its label, margins above and below all
 PANEL, LABEL, HEAD, FOOT = 118, 30, 30, 44
@@ -29,7 +29,7 @@ PANEL, LABEL, HEAD, FOOT = 118, 30, 30, 44
 
 @dataclass
 class Plot:
-    """One figure: panels over a common axis; title and notes stand beside it as text."""
+    """One figure: panels over a common axis; title and notes are shown next to it as text."""
 
     title: str
     height: int
@@ -40,7 +40,7 @@ class Plot:
     bottom: int = FOOT
 
     def payload(self) -> dict[str, Any]:
-        """For the script of the page."""
+        """The data for the script of the page."""
         axes = [name for name in self.layout if name.startswith(("xaxis", "yaxis"))]
         return {
             "layout": {**self.layout, "height": self.height},
@@ -54,8 +54,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over times in a panel, as they are called in the legend; hover: as they are called at the pointer;
-    run: of several, which one they are of.
+    """Values over time in a panel, with their name in the legend.
+
+    hover: their name at the pointer; run: with several runs, the one that they belong to.
     """
 
     panel: int
@@ -70,7 +71,7 @@ class Curve:
 
 
 def thin(times: Floats, values: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
-    """At most `most` points: the lowest and the highest of each stretch."""
+    """At most `most` points: the lowest and the highest of each interval."""
     if len(times) <= most:
         return times, values
     edges = np.linspace(0, len(times), most // 2 + 1).astype(int)
@@ -91,7 +92,7 @@ def stack(
     marks: Sequence[float],
     end: float,
 ) -> Plot:
-    """Panels one above the other over the time."""
+    """Panels stacked vertically over time."""
     curves = list(curves)
     height = len(labels) * PANEL + (len(labels) - 1) * LABEL
     layout: dict[str, Any] = {
@@ -129,7 +130,7 @@ def stack(
 def _traces(
     curves: Sequence[Curve], logs: Sequence[bool], until: float
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The curves up to a time as the script draws them, and what was done to them."""
+    """The curves up to a time in the format of the script, and how they were modified."""
     traces: list[dict[str, Any]] = []
     told: set[str] = set()
     thinned = False
@@ -164,7 +165,7 @@ def _traces(
 
 
 def _named_at_the_pointer(curve: Curve) -> dict[str, str]:
-    """What stands beside a value under the pointer, if it is not the name in the legend."""
+    """The text next to a value under the pointer, if it differs from the name in the legend."""
     name = _plain(curve.hover)
     return {"hover": f"%{{y:.8g}}<extra>{name}</extra>"} if curve.hover else {}
 
@@ -175,7 +176,7 @@ def _axis(panel: int, word: str = "y") -> str:
 
 
 def _head(label: str, top: float) -> dict[str, Any]:
-    """The label above its panel: beside it, tick labels of any length would run into it."""
+    """The label above its panel: on its side, tick labels could overlap it."""
     return {
         "text": _plain(label),
         "x": 0,
@@ -190,7 +191,7 @@ def _head(label: str, top: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlotFrame:
-    """What the plots of some runs have in common: their time, where a run ended, crossings, names of the runs."""
+    """Data common to the plots of some runs: time, where a run ended, crossings, names of the runs."""
 
     runs: Sequence[RunFolder]
     labels: Sequence[str]
@@ -200,14 +201,14 @@ class PlotFrame:
 
 
 def make_frame(runs: Sequence[RunFolder], labels: Sequence[str]) -> PlotFrame:
-    """The frame of runs of one problem; marks of several would lie on one another."""
+    """The frame of runs of one problem; marks of several runs would overlap."""
     marks = [m.time for m in runs[0].scene.marks if m.word == CROSSING] if len(runs) == 1 else []
     until = max(run.scene.duration for run in runs)
     return PlotFrame(runs, labels, until, max(run.scene.end for run in runs), marks)
 
 
 def curve_plots(frame: PlotFrame, told: Sequence[Curves]) -> list[Plot]:
-    """What was asked of the mechanism, a figure a question; shared reactions are dotted."""
+    """The requested quantities of the mechanism, one figure per question; indeterminate reactions are dotted."""
     plots = []
     for figure in told[0].figures:
         # one colour for all curves of one owner
@@ -237,19 +238,19 @@ def curve_plots(frame: PlotFrame, told: Sequence[Curves]) -> list[Plot]:
     return plots
 
 
-# lines of the runs of one figure, and what they are called
+# line styles of the runs of one figure, and their names
 DASHES = (("solid", "Solid"), ("dash", "dashed"), ("longdash", "long dashes"))
 
 
 def _owner(column: str) -> str:
-    """Whose a column is: "A0" of "A0.F [N]"; itself if nobody's."""
+    """The owner of a column: "A0" of "A0.F [N]"; the column itself if there is none."""
     return column.rsplit(".", 1)[0] if "." in column else column.removesuffix(" [J]")
 
 
 def _told(
     k: int, panel: Panel, frame: PlotFrame, told: Sequence[Curves], color: dict[str, int]
 ) -> list[Curve]:
-    """The curves of a panel, called by whose they are; several runs are told apart by their lines."""
+    """The curves of a panel, named after their owners; several runs are distinguished by line style."""
     out = []
     for r, (curves, label) in enumerate(zip(told, frame.labels, strict=True)):
         for column in panel.columns:
@@ -276,7 +277,7 @@ def _told(
 
 
 def source_plots(frame: PlotFrame) -> list[Plot]:
-    """The figures that the problem's source shows, or places of points."""
+    """The figures that the problem's source shows, or positions of points."""
     return [
         _figure_plot(figure, frame) for figure in frame.runs[0].figures if not _is_quality(figure)
     ]
@@ -293,7 +294,7 @@ def accuracy_plots(frame: PlotFrame) -> list[Plot]:
 
 
 def _is_quality(figure: Figure) -> bool:
-    """Whether a figure shows how good a run is, not how the mechanism moves."""
+    """Whether a figure shows the accuracy of a run instead of the motion."""
     names = [name for panel in figure.panels for name in panel.columns]
     return all(name in ("energy", *LEVELS) for name in names)
 
@@ -313,7 +314,7 @@ def _figure_plot(figure: Figure, frame: PlotFrame) -> Plot:
 def _panel_curves(
     k: int, panel: Panel, runs: Sequence[RunFolder], labels: Sequence[str]
 ) -> list[Curve]:
-    """Exact columns underneath, wide and grey; then those of the runs."""
+    """Exact columns below, wide and grey, then those of the runs."""
     curves = []
     first = runs[0]
     for name in panel.columns:
@@ -325,7 +326,7 @@ def _panel_curves(
                 continue
             values = run.columns[name]
             several = len(panel.columns) > 1
-            # "B0.x" stands in a panel of its own: x is enough, and one entry for all panels
+            # "B0.x" has a panel of its own: x is sufficient, with one legend entry for all panels
             name = name.rsplit(".", 1)[-1]
             called = f"{name}, {label}" if several and len(runs) > 1 else name if several else label
             color, dash = (c, ("solid", "dash", "dot")[r % 3]) if several else (r, "solid")
@@ -334,7 +335,7 @@ def _panel_curves(
 
 
 def _error_plot(frame: PlotFrame) -> Plot | None:
-    """Distance between result and exact reference, place and velocity."""
+    """Error of position and velocity with respect to the exact reference."""
     heads: list[str] = []
     curves: list[Curve] = []
     for what, prefix, unit in (("place", "", "m"), ("velocity", "v", "m/s")):
@@ -356,7 +357,7 @@ def _error_plot(frame: PlotFrame) -> Plot | None:
 
 
 def _step_plot(frame: PlotFrame) -> Plot | None:
-    """How the method went: lengths of its steps, orders, smallest pivots."""
+    """Statistics of the method: step lengths, orders, smallest pivots."""
     heads: list[str] = []
     logs: list[bool] = []
     curves: list[Curve] = []
@@ -381,12 +382,12 @@ def _step_plot(frame: PlotFrame) -> Plot | None:
 
 
 def _plain(text: str) -> str:
-    """Text that the script shows as it is: it would read some tags."""
+    """Text that the script shows verbatim; it would interpret some tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _varies(values: Floats) -> bool:
-    """Whether there is something to see: a fixed step varies by rounding only."""
+    """Whether values vary visibly: a fixed step varies by rounding only."""
     known = values[np.isfinite(values)]
     return bool(len(known) and np.ptp(known) > 1e-6 * np.abs(known).max())
 
@@ -394,9 +395,9 @@ def _varies(values: Floats) -> bool:
 def work_precision(
     records: Sequence[dict[str, Any]], methods: Sequence[str] = (), clock: str = "cpu"
 ) -> Plot:
-    """Error of the observed point over CPU time, a curve a method; filled where all limits are kept.
+    """Error of the observed point over CPU time, one curve per method; filled where all limits are met.
 
-    methods: all of the benchmark, so that each has its colour and sign in every figure; clock: which of the
+    methods: all of the benchmark, so that each has its colour and marker in every figure; clock: which of the
     times, "cpu" with all outputs, or "solve" alone.
     """
     times = np.array([r["timings"][clock] for r in records if r["timings"]["repeats"] > 0])
@@ -422,7 +423,7 @@ def work_precision(
         traces.append(
             {
                 "x": pack(np.array([r["timings"][clock] for r in ran]), "<f8"),
-                # beyond a few links an error is only "elsewhere"
+                # beyond a few links the size of an error has no meaning
                 "y": pack(
                     np.clip([r["judgement"]["position_error"] for r in ran], 1e-16, 10.0), "<f8"
                 ),
@@ -447,7 +448,7 @@ def work_precision(
 
 
 def _log_ticks(values: Sequence[Floats]) -> dict[str, Any]:
-    """A log axis with about four labels, whole decades where there are enough; linear below one."""
+    """A log axis with about four labels, at whole decades if there are enough; linear below one decade."""
     sizes = np.concatenate([np.abs(v[np.isfinite(v)]) for v in values] or [np.ones(1)])
     sizes = np.maximum(sizes, SMALLEST)
     low, high = (np.log10(sizes.min()), np.log10(sizes.max())) if len(sizes) else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The report of runs: one of them, or several side by side, from their folders."""
+"""The report of one run, or of several side by side, from their folders."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .tables import show_number, show_seconds, show_setting
 
 Record = dict[str, Any]
 
-# crossings listed at once; the others unfold
+# number of crossings listed at once; the others unfold
 MOST_SHOWN = 5
 # counters and timings in words
 TIMINGS = {
@@ -70,12 +70,12 @@ def save_report(
 def read_runs(
     folders: Sequence[Path], trial: bool = False
 ) -> tuple[list[RunFolder], list[tuple[str, str]]]:
-    """The runs of folders, and of each that cannot be read its path and the reason; raises if none can."""
+    """The runs in folders, and the path and reason for each that cannot be read; raises if none can."""
     runs, bad = [], []
     for folder in folders:
         try:
             run = load_run(folder, trial=trial)
-            # read here, where a damaged one can still be left out
+            # read here, where a damaged result can still be left out
             _ = run.result
             runs.append(run)
         except (RunFolderError, SavedResultError) as error:
@@ -88,7 +88,7 @@ def read_runs(
 
 
 def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) -> str:
-    """The page of runs, side by side if there are several; bad: folders that were left out, and why."""
+    """The page of one run or of several side by side; bad: folders that were left out, and why."""
     labels = run_labels(runs)
     told = []
     for k, run in enumerate(runs):
@@ -107,11 +107,11 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
     for name, group in _groups(runs).items():
         frame = make_frame([runs[i] for i in group], [labels[i] for i in group])
         mine = curve_plots(frame, [told[i] for i in group])
-        # of a problem its source asks first
+        # for a problem, the figures of its source come first
         first = source_plots(frame)
         shown = [*first, *mine] if "problem" in frame.runs[0].record else [*mine, *first]
         several = f": {name}" if len(_groups(runs)) > 1 else ""
-        # one choice for all of the page
+        # one choice for the whole page
         over = "" if shown_curves else '<div id="over" class="options" hidden></div>'
         curves_html = over + figures_html(shown, len(figures))
         shown_curves.append(section(f"Curves{several}", curves_html))
@@ -140,7 +140,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
     body = [beside(left, "".join(right))] if single else [left, *right]
     body.append(left_out(bad))
     title, lead = _title(runs, labels)
-    # marks of several runs would lie on one another
+    # marks of several runs would overlap
     marks = scenes[0]["marks"] if single else []
     data = {"scenes": scenes, "figures": [p.payload() for p in figures], "marks": marks}
     data["labels"] = labels
@@ -150,7 +150,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
 def _design_card(
     runs: Sequence[RunFolder], labels: Sequence[str], figures: list[Plot]
 ) -> list[str]:
-    """The designer's quantities of mechanisms with one drive, in sentences and plots, which join the figures."""
+    """The design quantities of mechanisms with one drive, in sentences and plots, which join the figures."""
     cards, cycles = [], []
     for run, label in _both(runs, labels):
         found = find_design(run.result.mechanism, run.record["duration"])
@@ -174,7 +174,7 @@ def _groups(runs: Sequence[RunFolder]) -> dict[str, list[int]]:
 
 
 def _title(runs: Sequence[RunFolder], labels: Sequence[str]) -> tuple[str, str]:
-    """What was simulated, and a line about it."""
+    """The title and a line about the simulated mechanism."""
     if len(runs) == 1:
         return runs[0].title, _lead(runs[0])
     names = list(dict.fromkeys(run.title for run in runs))
@@ -229,7 +229,7 @@ def _lead(run: RunFolder) -> str:
 
 
 def _result_card(run: RunFolder, label: str, single: bool, curves: Curves) -> str:
-    """How the run ended, what was reached, the verdict in a sentence, and each limit with PASS or FAIL."""
+    """How the run ended, its key results, the verdict in a sentence, and each limit with PASS or FAIL."""
     record = run.record
     judged = record.get("judgement", {})
     parts = [_head(label, single)]
@@ -330,7 +330,7 @@ def _playback(runs: Sequence[RunFolder], scenes: Sequence[Record], labels: Seque
 
 
 def _rank_cards(run: RunFolder, label: str, single: bool) -> list[str]:
-    """The verdict in sentences and the crossings; beside each other where there is room."""
+    """The verdict in sentences and the crossings; side by side if there is room."""
     record = run.record
     lines = record["verdict"]["text"]
     verdict = "".join(f"<p>{escape(line.strip())}</p>" for line in lines)
@@ -345,7 +345,7 @@ def _rank_cards(run: RunFolder, label: str, single: bool) -> list[str]:
 
 
 def _marks(run: RunFolder, word: str, what: str) -> str:
-    """The instants of one kind as a list to click."""
+    """The instants of one kind as a clickable list."""
     marks = [mark for mark in run.scene.marks if mark.word == word]
     if not marks:
         return ""
@@ -364,7 +364,7 @@ def _marks(run: RunFolder, word: str, what: str) -> str:
 
 
 def _branches(run: RunFolder) -> str:
-    """The branches at the first crossing, with small moving pictures; nothing where there is none."""
+    """The branches at the first crossing, with small animations; empty without crossings."""
     if not run.record["verdict"]["crossings"]:
         return ""
     found = run.result.crossings[0].branches
@@ -403,7 +403,7 @@ def _counters(runs: Sequence[RunFolder], labels: Sequence[str]) -> str:
 
 
 def _made_card(run: RunFolder, label: str, single: bool) -> str:
-    """What was simulated, with what, on what; and the command that repeats it."""
+    """Mechanism, software and machine of the run, and the command that repeats it."""
     record, machine = run.record, run.record["machine"]
     method = ", ".join(f"{k} = {v:g}" for k, v in record.get("method_options", {}).items())
     rows = [

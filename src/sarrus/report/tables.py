@@ -1,4 +1,4 @@
-"""Tables for the terminal; cells are plain text, whatever a name contains, if the console takes no markup."""
+"""Tables for the terminal; cells are plain text, whatever a name contains, if the console has markup disabled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..runs.columns import unit_of
 
 
 def problem_table(problems: Iterable[Problem]) -> Table:
-    """One line a problem: what it is, its options, its limits, where it comes from."""
+    """One line per problem: description, options, limits, source."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for name in ("id", "what", "options", "limits", "source"):
         table.add_column(name, no_wrap=True)
@@ -26,7 +26,7 @@ def problem_table(problems: Iterable[Problem]) -> Table:
 
 
 def run_table(records: Iterable[dict[str, Any]], width: int) -> Table:
-    """One line a run: steps, time, drift, error, violation, verdict; narrow screens get less, or a stack."""
+    """One line per run: steps, time, drift, error, violation, verdict; less or stacked on narrow screens."""
     heads = ("steps", "CPU", "drift [J]", "limit [J]", "error [m]", "closure [m]")
     rows = []
     for record in records:
@@ -51,7 +51,7 @@ def fit_table(
     width: int,
     less: Sequence[Sequence[str]] = ((),),
 ) -> Table:
-    """A line a row (name, cells, last word); less: heads to leave out where lines are too wide, then a stack."""
+    """One line per row (name, cells, verdict); less: columns to drop if lines are too wide, then stacked."""
     for dropped in less:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
         table.add_column(first, no_wrap=True)
@@ -72,7 +72,7 @@ def fit_table(
 
 
 def judgement_table(judged: dict[str, Any]) -> Table:
-    """One line a limit: measured, allowed, verdict; then what is measured without a limit. *: a limit of ours."""
+    """One line per limit: measured, allowed, verdict; then quantities without a limit. *: a limit of ours."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("limit", no_wrap=True)
     for name in ("measured", "allowed", "worst at t"):
@@ -109,7 +109,7 @@ def passed_word(passed: bool) -> Text:
 
 
 def library_error(record: dict[str, Any]) -> str:
-    """Both readings of the MBS Benchmark library's error, or nothing if the problem has none."""
+    """Both versions of the MBS Benchmark library's error, or nothing if the problem has none."""
     readings = {
         check["what"].rpartition(", ")[2]: check["value"]
         for check in record["judgement"]["checks"]
@@ -119,19 +119,19 @@ def library_error(record: dict[str, Any]) -> str:
 
 
 def show_number(value: float | None, unit: str = "", style: str = ".1e") -> str:
-    """A measured number with its unit; None is what JSON holds instead of an infinite one."""
+    """A measured number with its unit; JSON has None instead of infinity."""
     return "not finite" if value is None else f"{value:{style}} {unit}".rstrip()
 
 
 def show_setting(record: dict[str, Any]) -> str:
-    """Tolerance or step, as it was given."""
+    """Tolerance or step, as given."""
     if record["step"] is not None:
         return f"h = {record['step']:g} s"
     return f"tol {record['tolerance']:.0e}"
 
 
 def show_seconds(seconds: float) -> str:
-    """Seconds in the unit that reads best."""
+    """Seconds in the most readable unit."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} us"
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

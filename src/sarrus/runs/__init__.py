@@ -1,6 +1,6 @@
-"""A run as files: its columns, where and with what it was made, its folder; below all that read runs."""
+"""A run as files: its columns, its origin, its folder; used by everything that reads runs."""
 
 from ..lazy import load_on_use
 
-# modules load when they are used
+# Modules are loaded on first use.
 __getattr__ = load_on_use(__name__)

@@ -1,4 +1,4 @@
-"""The records of a benchmark, one JSON file a cell: written whole, read back, ranked."""
+"""The records of a benchmark, one JSON file per cell: written atomically, read back, ranked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..outputs import is_finished, write_output
 from .run_folder import RunFolderError
 from .run_records import CellRecord, InvalidRecordError, read_record
 
-# our own methods among engines
+# Name of our own methods among engines.
 OURS = "sarrus"
-# the status of a run that was left out for the time it would take
+# Status of a run that was left out because it would take too long.
 SKIPPED = "skipped"
 Record = dict[str, Any]
 
@@ -20,12 +20,12 @@ CELLS = "cells"
 
 
 def is_benchmark(folder: Path) -> bool:
-    """Whether a folder holds the cells of a benchmark."""
+    """Return whether a folder contains the cells of a benchmark."""
     return (folder / CELLS).is_dir()
 
 
 def load_benchmark(folder: Path) -> tuple[list[Record], list[tuple[str, str]]]:
-    """All records of a benchmark's folder, and of each file that holds no valid one its name and the reason.
+    """Return all records of a benchmark's folder, and name and reason for each file without a valid one.
 
     Raises RunFolderError if there is no valid record.
     """
@@ -44,12 +44,12 @@ def load_benchmark(folder: Path) -> tuple[list[Record], list[tuple[str, str]]]:
 
 
 def write_cell(path: Path, record: Record) -> None:
-    """Write a record whole or not at all."""
+    """Write a record atomically."""
     write_output(path, json.dumps(record, indent=2) + "\n")
 
 
 def grades(record: Record) -> list[str]:
-    """The classes whose limits a record keeps: "low", "high" for problems with two, else ""."""
+    """Return the classes whose limits a record satisfies: "low", "high" for problems with two, else ""."""
     judged = record["judgement"]
     checks = judged["checks"]
     if not any("precision" in c["what"] for c in checks):
@@ -63,10 +63,11 @@ def grades(record: Record) -> list[str]:
 
 
 def classes(record: Record, *, source: bool = False) -> list[str]:
-    """What a record competes for among engines: each reading of a library's precision for itself, else "".
+    """Return the engine classes of a record: one per interpretation of a library's precision, else "".
 
-    The sources do not say whether the root mean square or the maximum is meant; all other limits must be kept.
-    source: only the limits of the problem's source count, not those of this project; none if it states none.
+    The sources do not say whether the root mean square or the maximum is meant; all other limits must be
+    satisfied. source: only the limits of the problem's source count, not those of this project; none if it states
+    none.
     """
     judged = record["judgement"]
     checks = [c for c in judged["checks"] if not (source and c.get("ours", False))]
@@ -80,18 +81,18 @@ def classes(record: Record, *, source: bool = False) -> list[str]:
 
 
 def ranked_seconds(record: Record) -> float:
-    """CPU time that ranks a record among engines: with all outputs.
+    """Return the CPU time that ranks a record among engines, including all outputs.
 
-    Engines keep their outputs while they solve; our own methods record them afterwards.
+    Engines store their outputs while they solve; our own methods record them afterwards.
     """
     timings = record["timings"]
     return float(timings["cpu"] if record["method"] == OURS else timings["solve"])
 
 
 def winners(records: list[Record]) -> list[tuple[str, Record]]:
-    """The fastest record of each problem, class and method that keeps the limits, with the class.
+    """Return the fastest record per problem, class and method that satisfies the limits, with the class.
 
-    What counts is CPU with all outputs recorded: who needs less after the steps is faster.
+    The ranking uses CPU time including all outputs, so methods that need less time after the steps are faster.
     """
     best: dict[tuple[str, str, str], Record] = {}
     for record in records:

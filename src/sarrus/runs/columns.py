@@ -1,7 +1,7 @@
 """Columns of a run's files by their short names, their units, and which are drawn together.
 
-Short are the names of a source's result file: t, x y z and vx vy vz of the observed point, angle and rate,
-energy (its drift from the start), and the violation of each level ("position" ...). Of several points they are
+The short names are those of a source's result file: t, x y z and vx vy vz of the observed point, angle and rate,
+energy (its drift from the start), and the violation of each level ("position" ...). With several points they are
 "B0.x", with units "B0.x [m]" (`export.py`).
 """
 
@@ -27,7 +27,7 @@ __all__ = [
 UNITS = {"t": "s", "energy": "J", "angle": "rad", "rate": "rad/s"}
 UNITS |= {level: unit for level, (_, unit) in LEVELS.items()}
 UNITS |= {letter + axis: unit for letter, unit in LEVELS.values() for axis in "xyz"}
-# what files tell of a point
+# Quantities of a point in files.
 KEPT = ("position", "velocity")
 
 
@@ -51,23 +51,23 @@ class Figure:
 
 
 def unit_of(column: str) -> str:
-    """Unit of a column by its short name."""
+    """Return the unit of a column by its short name."""
     return UNITS[column]
 
 
 def quality(result: Result) -> Columns:
-    """Time, energy and violations, by short names."""
+    """Return time, energy and violations, by short names."""
     columns = {"t": result.times, "energy": result.energy_balance}
     return columns | {level: result.violation(level) for level in LEVELS}
 
 
 def observed_columns(result: Result, point: str) -> Columns:
-    """The same, and place and velocity of one point."""
+    """Return time, energy and violations, and position and velocity of one point."""
     moving = without_units(point_columns(result, [point], KEPT))
     return quality(result) | {name.rpartition(".")[2]: x for name, x in moving.items()}
 
 
 def trajectory_columns(result: Result, points: Iterable[str]) -> Columns:
-    """Time, places and velocities of points and the energy drift, without units."""
+    """Return time, positions and velocities of points and the energy drift, without units."""
     moving = without_units(point_columns(result, points, KEPT))
     return {"t": result.times, **moving, "energy drift": result.energy_balance}

@@ -1,4 +1,4 @@
-"""Where a run was made, with what and how: machine, versions, threads, command, date."""
+"""The origin of a run: machine, versions, threads, command, date."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THREAD_SETTINGS = (
 
 
 def describe_origin(command: str) -> dict[str, Any]:
-    """Where a run was made, with what, by which command, and when."""
+    """Return machine, versions, threads, command and date of a run."""
     return {
         "machine": describe_machine(),
         "versions": describe_versions(),
@@ -31,17 +31,17 @@ def describe_origin(command: str) -> dict[str, Any]:
 
 
 def now() -> str:
-    """Date and time as files tell it."""
+    """Return date and time in the format of the files."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def command_line() -> str:
-    """The command that this process was started with, as it is typed."""
+    """Return the command that started this process, as typed."""
     return shlex.join(["sarrus", *sys.argv[1:]])
 
 
 def describe_machine() -> dict[str, Any]:
-    """Processor, system and Python."""
+    """Return processor, system and Python version."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -51,7 +51,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    """Versions of this package and of what it computes with."""
+    """Return the versions of this package and of its numerical libraries."""
     found = {}
     for name in LIBRARIES:
         try:
@@ -62,7 +62,7 @@ def describe_versions() -> dict[str, str]:
 
 
 def describe_threads() -> dict[str, Any]:
-    """Threads used by the solve (always one) and the settings of the libraries."""
+    """Return the threads used by the solve (always one) and the settings of the libraries."""
     settings = {name: os.environ.get(name) for name in THREAD_SETTINGS}
     return {"solve": 1, "settings": settings}
 

@@ -1,10 +1,10 @@
-"""The folder of a run: run.json, and result.h5 with all the rest; written and read back.
+"""The folder of a run, written and read back: run.json, and result.h5 with everything else.
 
-result.h5 is the result as `Result.save` writes it, and beside it what pictures need, ready to be drawn: columns
-of the observed point, energy and violations, the exact ones where the problem has them, the steps of the
-method, and the scene. Plain arrays only, no pickles.
+result.h5 contains the result as `Result.save` writes it, plus the data for pictures, ready to be drawn: columns
+of the observed point, energy and violations, the exact columns where the problem has them, the steps of the
+method, and the scene. It contains plain arrays only, no pickles.
 
-A user's own simulation has columns.csv and the model as it was simulated besides.
+The simulation of a user's model also has columns.csv and the simulated model.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from .run_records import InvalidRecordError, read_run
 
 VERSION = 1
 RECORD, DATA = "run.json", "result.h5"
-# of a user's own simulation
+# Files of a simulation of a user's model.
 COLUMNS, MODEL = "columns.csv", "model.yaml"
 PICTURES = "pictures"
-# panels of the figure of places
+# Largest number of panels in the figure of positions.
 MOST_POINTS = 6
 
 
 class RunFolderError(ValueError):
-    """A folder that holds no run, or one that cannot be read; the message says which file and why."""
+    """A folder without a run, or with an unreadable one; the message names the file and the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunFolder:
     """A run read back from its folder.
 
-    record: what run.json holds; columns and exact: by name, over columns["t"]; figures: which columns are
-    drawn together; steps: times, orders and pivots of the method's steps; verify: whether the digest of the
-    result's file is compared when it is read.
+    record: content of run.json; columns and exact: by name, over columns["t"]; figures: which columns are
+    drawn together; steps: times, orders and pivots of the method's steps; verify: compare the digest of the
+    result's file when it is read.
     """
 
     folder: Path
@@ -67,7 +67,7 @@ class RunFolder:
 
     @cached_property
     def result(self) -> Result:
-        """The whole result, read when first asked for."""
+        """The complete result, read on first access."""
         path = self.folder / DATA
         result = load_result(path, verify=self.verify)
         if len(result.times) != len(self.times):
@@ -78,13 +78,13 @@ class RunFolder:
 
     @property
     def id(self) -> str:
-        """What was simulated, in a word: a problem's id, or the name of a model."""
+        """Short name of what was simulated: a problem's id, or the name of a model."""
         record = self.record
         return str(record["problem"]["id"] if "problem" in record else record["model"]["name"])
 
     @property
     def title(self) -> str:
-        """The same as a headline."""
+        """Title of what was simulated."""
         return str(self.record["problem"]["title"]) if "problem" in self.record else self.id
 
     @property
@@ -102,14 +102,14 @@ class RunFolder:
 
 
 def save_record(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """Write run.json; returns what it holds."""
+    """Write run.json; returns its content."""
     kept = dict(finite(record))
     write_file(folder / RECORD, json.dumps(kept, indent=2) + "\n")
     return kept
 
 
 def describe_result(result: Result) -> dict[str, Any]:
-    """Settings and end of a run."""
+    """Return the settings of a run and how it ended."""
     return {
         "method": result.method,
         "tolerance": result.tolerance,
@@ -124,15 +124,15 @@ def describe_result(result: Result) -> dict[str, Any]:
 
 
 def describe_verdict(result: Result) -> dict[str, Any]:
-    """Rank and mobility in words and numbers, and the crossings that were met."""
+    """Return rank and mobility in words and numbers, and the crossings that were passed."""
     verdict = result.verdict
-    # crossings have a list of their own
+    # Crossings are listed separately.
     text = [*str(verdict.inspection).splitlines(), verdict.sentences[0]]
     return {"verdict": {**verdict.as_dict(), "text": text}}
 
 
 def finite(value: Any) -> Any:
-    """JSON has no infinite numbers: null instead."""
+    """Replace infinite numbers, which JSON does not support, by null."""
     if isinstance(value, dict):
         return {name: finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -148,7 +148,7 @@ def save_motion(
     figures: tuple[Figure, ...],
     observed: str,
 ) -> None:
-    """Write result.h5: the result, and what later pictures need."""
+    """Write result.h5: the result, and the data for pictures."""
     words = {"figures": [asdict(f) for f in figures]}
     arrays = {
         "version": np.array(VERSION),
@@ -164,9 +164,9 @@ def save_motion(
 
 
 def load_run(folder: Path, *, verify: bool = True, trial: bool = False) -> RunFolder:
-    """Read a run back; raises RunFolderError with a sentence if that cannot be done.
+    """Read a run back; raises RunFolderError with a message if that fails.
 
-    verify: as in `load_result`; trial: read its result in a child process first, since anyone may have made it.
+    verify: as in `load_result`; trial: read the result in a child process first, because it is untrusted.
     """
     record = _load_record(folder / RECORD)
     path = folder / DATA
@@ -186,7 +186,7 @@ def load_run(folder: Path, *, verify: bool = True, trial: bool = False) -> RunFo
 
 
 def find_runs(folder: Path) -> list[Path]:
-    """The folder itself if it holds a run, else the folders of runs right below it."""
+    """Return the folder itself if it contains a run, otherwise the run folders directly below it."""
     if not folder.is_dir():
         raise RunFolderError(f"there is no folder {folder}")
     if (folder / RECORD).is_file():
@@ -195,7 +195,7 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def _load_record(path: Path) -> dict[str, Any]:
-    # pydantic, which writers do without
+    # pydantic, which is not needed for writing.
     try:
         return read_run(path)
     except FileNotFoundError:
@@ -209,7 +209,7 @@ def _load_record(path: Path) -> dict[str, Any]:
 def _read_motion(
     folder: Path, record: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> RunFolder:
-    """What `save_motion` wrote."""
+    """Read the data that `save_motion` wrote."""
     version = int(arrays["version"])
     if version != VERSION:
         raise ValueError(f"it has version {version}, this program reads {VERSION}")
@@ -219,7 +219,7 @@ def _read_motion(
     for name, values in (columns | {f"exact {k}": x for k, x in exact.items()}).items():
         _check_array(name, values, "float64", int(record["outputs"]))
     for name, dtype in (("times", "float64"), ("orders", "int64"), ("pivots", "float64")):
-        # methods without pivots keep none
+        # Methods without pivots store none.
         count = len(steps["times"]) if len(steps[name]) or name != "pivots" else 0
         _check_array(f"step {name}", steps[name], dtype, count)
     missing = {c for f in figures for p in f.panels for c in p.columns} | {"t"} | set(exact)
@@ -250,7 +250,7 @@ def _prefixed(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray
 
 
 def choose_points(mechanism: Mechanism, result: Result, wanted: Iterable[str]) -> list[str]:
-    """The names whose columns are written: those wanted, else all joints and named points."""
+    """Return the names whose columns are written: the requested ones, otherwise all joints and named points."""
     chosen = list(dict.fromkeys(wanted))
     result.check_names(chosen)
     named = [joint.name for joint in mechanism.joints] + [p.name for p in mechanism.markers]
@@ -266,8 +266,8 @@ def save_simulation(
     command: str,
     reactions: bool = False,
 ) -> dict[str, Any]:
-    """Write columns.csv, model.yaml, run.json and result.h5; returns what run.json holds."""
-    # all points: then also springs, torsions and drives, as in Python
+    """Write columns.csv, model.yaml, run.json and result.h5; returns the content of run.json."""
+    # With all points, also write springs, torsions and drives, as in Python.
     every = points == choose_points(mechanism, result, ())
     columns = result.columns(*([] if every else points), reactions=reactions)
     data = to_data(mechanism)
@@ -299,7 +299,7 @@ def save_simulation(
 
 
 def _save_pictures(folder: Path, result: Result, points: list[str]) -> None:
-    """Write result.h5: a figure of the places of the first points, one of energy and violations."""
+    """Write result.h5 with a figure of the positions of the first points and one of energy and violations."""
     moving = [p for p in result.moving_points() if p in points]
     columns = quality(result)
     places = []

@@ -1,8 +1,8 @@
-"""Records of runs as pydantic models: a file is validated completely when it is read, or rejected with a sentence.
+"""Records of runs as pydantic models: a file is validated completely when it is read, or rejected with a message.
 
-Three kinds of files hold such a record: run.json of a problem, run.json of a user's own model, and the JSON files
-of a benchmark. Readers get plain dictionaries in which every key declared here is present and of its type; what
-else a file holds is passed on unread.
+Three kinds of files contain such a record: run.json of a problem, run.json of a user's model, and the JSON files
+of a benchmark. Readers get plain dictionaries in which every key declared here is present and has its type; other
+keys of a file are passed on unread.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, 
 from ..disk import read_file
 from ..names import shown
 
-# a record is not larger [bytes]
+# Largest size of a record [bytes].
 MOST_BYTES = 100_000_000
-# problems of one record that are listed
+# Largest number of errors listed per record.
 MOST_LISTED = 3
 
 Text = Annotated[str, Field(strict=True, max_length=100_000)]
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=1000)]
-# beyond 2**53 a count is no longer exact in programs that read JSON numbers as doubles
+# Above 2**53 a count is not exact in programs that read JSON numbers as doubles.
 Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-# JSON has no infinite numbers: null stands for them
+# JSON does not support infinite numbers; null stands for them.
 Measured = Number | None
 Value = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Number
 Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0)]
@@ -34,7 +34,7 @@ Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0)]
 
 
 class InvalidRecordError(ValueError):
-    """A file that holds no valid record; the message says what is wrong with it."""
+    """A file without a valid record; the message says what is wrong with it."""
 
 
 class RecordPart(BaseModel):
@@ -44,7 +44,7 @@ class RecordPart(BaseModel):
 
 
 class Machine(RecordPart):
-    """Where it ran."""
+    """The machine of a run."""
 
     processor: Text
     cores: Count | None
@@ -53,7 +53,7 @@ class Machine(RecordPart):
 
 
 class CheckRecord(RecordPart):
-    """One limit and what was measured."""
+    """One limit and the measured value."""
 
     what: Text
     value: Measured
@@ -65,7 +65,7 @@ class CheckRecord(RecordPart):
 
 
 class JudgementRecord(RecordPart):
-    """What the judge measured; null where there is nothing to measure, or where it is infinite."""
+    """Measurements of the judge; null where nothing can be measured, or where a value is infinite."""
 
     passed: StrictBool
     complete: StrictBool
@@ -84,7 +84,7 @@ class JudgementRecord(RecordPart):
 
 
 class ProblemRecord(RecordPart):
-    """Which problem was solved."""
+    """The problem that was solved."""
 
     id: Name
     version: Count
@@ -96,14 +96,14 @@ class ProblemRecord(RecordPart):
 
 
 class ModelRecord(RecordPart):
-    """Which model file was simulated."""
+    """The model file that was simulated."""
 
     name: Text
     file: Text
 
 
 class VerdictRecord(RecordPart):
-    """What the report shows of the verdict."""
+    """The part of the verdict that the report shows."""
 
     text: list[Text]
     crossings: list[dict[str, Any]] | None
@@ -114,7 +114,7 @@ class VerdictRecord(RecordPart):
 
 
 class Times(RecordPart):
-    """Times [s] of a record; further ones are numbers as well."""
+    """Times [s] of a record; undeclared times are numbers as well."""
 
     __pydantic_extra__: dict[str, Seconds | None] = Field(init=False)
 
@@ -127,7 +127,7 @@ class SolveTimes(Times):
 
 
 class RepeatedTimes(Times):
-    """Times of a run that was repeated for the clock."""
+    """Times of a run that was repeated for timing."""
 
     cpu: Seconds
     solve: Seconds
@@ -140,7 +140,7 @@ class RepeatedTimes(Times):
 
 
 class RecordBase(RecordPart):
-    """What every record holds."""
+    """Fields common to all records."""
 
     format: Literal[1] = Field(alias="schema")
     method: Name
@@ -172,7 +172,7 @@ class CellRecord(RecordBase):
 
 
 class ChangeRecord(RecordPart):
-    """What a small change of an engine's step led to."""
+    """Effect of a small change of an engine's step."""
 
     classes: list[Text]
     status: Name
@@ -180,7 +180,7 @@ class ChangeRecord(RecordPart):
 
 
 class EngineRecord(RecordPart):
-    """Which engine ran, and how it was set."""
+    """The engine and its settings."""
 
     id: Name
     settings: dict[Name, Text | Value]
@@ -197,7 +197,7 @@ class EngineCellRecord(CellRecord):
 
 
 class RunRecord(RecordBase):
-    """A single run, whatever was simulated."""
+    """A single run of a problem or a model."""
 
     duration: Positive
     outputs: Count
@@ -222,18 +222,18 @@ class ProblemRun(RunRecord):
 
 
 def read_run(path: Path) -> dict[str, Any]:
-    """The record of run.json, of a problem or of a model; raises OSError or RecordError."""
+    """Read run.json of a problem or of a model; raises OSError or InvalidRecordError."""
     data = read_json(path)
     return validate(data, ModelRun if isinstance(data, dict) and "model" in data else ProblemRun)
 
 
 def read_record(path: Path, kind: type[RecordBase]) -> dict[str, Any]:
-    """The record of a file; raises OSError or RecordError."""
+    """Read the record of a file; raises OSError or InvalidRecordError."""
     return validate(read_json(path), kind)
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds; raises OSError or RecordError."""
+    """Return the content of a JSON file; raises OSError or InvalidRecordError."""
     try:
         return json.loads(read_file(path, MOST_BYTES))
     except RecursionError:
@@ -243,11 +243,11 @@ def read_json(path: Path) -> Any:
 
 
 def validate(data: Any, kind: type[RecordPart]) -> dict[str, Any]:
-    """The data as a record of a kind, with defaults filled in; raises RecordError."""
+    """Validate data as a record of a kind and fill in defaults; raises InvalidRecordError."""
     try:
         return kind.model_validate(data).model_dump(by_alias=True)
     except ValidationError as error:
-        # of a union every member reports: the last one per key is told
+        # Every member of a union reports an error; only the last one per key is reported to the user.
         told = dict(map(_describe, error.errors(include_url=False)))
         found = [f"{where} {why}" for where, why in told.items()]
         more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
@@ -255,8 +255,8 @@ def validate(data: Any, kind: type[RecordPart]) -> dict[str, Any]:
 
 
 def _describe(error: Any) -> tuple[str, str]:
-    """One error of pydantic in words: which key, and what is wrong with it."""
-    # a union adds the name of its member to the path
+    """Describe one error of pydantic: which key, and what is wrong with it."""
+    # A union adds the name of its member to the path.
     keys = [key for key in error["loc"] if key not in _MEMBERS]
     where = ".".join(shown(key)[:60] for key in keys) or "the record"
     if error["type"] == "value_error":

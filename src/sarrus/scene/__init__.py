@@ -1,4 +1,4 @@
-"""What a mechanism looks like: which signs are drawn, where they are at each instant."""
+"""The drawing of a mechanism: which symbols are drawn, and where they are at each instant."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """The branches through a configuration as a figure: paths of points along each of them.
 
-Two or three points get one more panel, which shows the travel of one against that of the others: branches cross,
-touch or turn back (a cusp) there as they do in configuration space.
+With two or three points, an additional panel shows the travel of one against that of the others: there branches
+cross, touch or reverse (a cusp) as they do in configuration space.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ..arrays import Floats
 if TYPE_CHECKING:
     from ..model import Model
 
-# panels, if no points are named
+# number of panels if no points are named
 MOST_PANELS = 3
-# a path shorter than this share of the longest is a point
+# a path shorter than this fraction of the longest is a point
 STILL = 1e-6
 
 
 def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[str, ...]) -> Any:
-    """A panel for each point with its path along every branch, and one of two or three points together.
+    """One panel per point with its path along every branch, and one for two or three points together.
 
     paths: displacements of the coordinates.
     """
@@ -54,7 +54,7 @@ def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[st
 
 
 def _draw_together(page: Any, panels: int, names: list[str], travel: list[list[Floats]]) -> None:
-    """One panel of all points: the travel of each is a coordinate."""
+    """One panel for all points: the travel of each is a coordinate."""
     spatial = len(names) == 3
     axes = page.add_subplot(1, panels, panels, projection="3d" if spatial else None)
     for i, together in enumerate(zip(*travel, strict=True)):
@@ -68,7 +68,7 @@ def _draw_together(page: Any, panels: int, names: list[str], travel: list[list[F
 
 
 def travels(model: Model, name: str, paths: list[Floats]) -> list[Floats]:
-    """How far a point goes along each path, in the direction in which all of them lead it furthest [m]."""
+    """Travel of a point along each path, in the direction of its largest displacement over all paths [m]."""
     moved = [path @ model.point_rows(name).toarray().T for path in paths]
     along = np.linalg.svd(np.vstack(moved), full_matrices=False)[2][0]
     along = along * np.copysign(1.0, along[np.argmax(np.abs(along))])
@@ -76,12 +76,12 @@ def travels(model: Model, name: str, paths: list[Floats]) -> list[Floats]:
 
 
 def point_path(model: Model, q: Floats, name: str, path: Floats) -> Floats:
-    """World places of a point along displacements of the coordinates, shape (rows, dimension) [m]."""
+    """World positions of a point along displacements of the coordinates, shape (rows, dimension) [m]."""
     return np.asarray(model.origin(name) + (q + path) @ model.point_rows(name).toarray().T)
 
 
 def moving_points(model: Model, paths: list[Floats]) -> list[str]:
-    """Names of the points that move on a branch, those that move most first; bodies are not among them."""
+    """Names of the points that move on a branch, those that move most first, without bodies."""
     bodies = set(model.body_rows.names)
     reach = {
         name: max(

@@ -1,6 +1,6 @@
 """The branches through a configuration as small pictures in which the mechanism moves along each of them.
 
-SVG with its own animation: pages need no script for them.
+SVG with built-in animation: pages need no script for them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .sketch import Sketch
 if TYPE_CHECKING:
     from ..verdict.branches import Branches
 
-# pixels of a picture, rows of a path each way, seconds of a way to and fro
+# pixels of a picture, rows of a path in each direction, seconds of a cycle
 WIDTH, HEIGHT = 190, 150
 STEPS = 8
 SECONDS = 3
-# branches that are drawn; larger mechanisms are not
+# largest number of branches drawn; largest mechanism drawn
 MOST_DRAWN = 12
 MOST_COORDINATES = 300
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
@@ -32,10 +32,10 @@ COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 
 @dataclass(frozen=True)
 class Ghost:
-    """A moving picture of a branch.
+    """An animated picture of a branch.
 
-    caption; colour of what moves; lines: of each bar or border its points where the branches meet, and its points
-    along the branch, to and fro, as SVG writes them.
+    caption; colour of what moves; lines: for each bar or outline its points where the branches meet, and its
+    points along the branch, back and forth, as SVG text.
     """
 
     caption: str
@@ -43,12 +43,12 @@ class Ghost:
     lines: tuple[tuple[str, str], ...]
 
     def payload(self) -> dict[str, Any]:
-        """For a page that draws it itself."""
+        """The record for a page that draws it itself."""
         return {**asdict(self), "width": WIDTH, "height": HEIGHT, "seconds": SECONDS}
 
 
 def make_ghosts(found: Branches, sketch: Sketch) -> list[Ghost]:
-    """A picture of each branch, MOST_DRAWN at most; none of large mechanisms."""
+    """A picture of each branch, at most MOST_DRAWN; none for large mechanisms."""
     model, q = found.model, found.coordinates
     if model is None or q is None or len(q) > MOST_COORDINATES:
         return []
@@ -63,7 +63,7 @@ def make_ghosts(found: Branches, sketch: Sketch) -> list[Ghost]:
 
 
 def draw_ghosts(found: Branches, sketch: Sketch) -> str:
-    """The pictures as HTML; empty where there are none."""
+    """The pictures as HTML; empty if there are none."""
     ghosts = make_ghosts(found, sketch)
     if not ghosts:
         return ""
@@ -100,7 +100,7 @@ def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _outlines(sketch: Sketch) -> Iterator[tuple[int, ...]]:
-    """The bars and the borders of plates, as numbers of points."""
+    """The bars and the outlines of plates, as point indices."""
     for shape in sketch.shapes:
         if shape.kind == "bar":
             yield shape.points

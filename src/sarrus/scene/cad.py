@@ -1,8 +1,8 @@
-"""A linkage for other programs: DXF and SVG of its links, joints and paths of points, glTF with its motion.
+"""Export of a linkage: DXF and SVG of its links, joints and paths of points, glTF with its motion.
 
-Drawings are in millimetres, at full scale; y points up in DXF and down in SVG, where it is turned over. DXF is
-that of AutoCAD R12, plain lines that every program reads, on the layers LINKS, JOINTS, CURVES and NAMES. glTF
-holds a node for each body, its bars and plates as lines and triangles, moved by an animation.
+Drawings are in millimetres, at full scale; y points up in DXF and down in SVG, where it is mirrored. The DXF
+format is that of AutoCAD R12, plain lines that every program reads, on the layers LINKS, JOINTS, CURVES and NAMES.
+glTF files contain one node per body, with its bars and plates as lines and triangles, moved by an animation.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from .scene import Scene
 
 MILLIMETRES = 1000.0
-# radius of a joint's circle, and height of letters, over a typical link
+# radius of a joint's circle, and height of letters, relative to a typical link
 CIRCLE, LETTERS, MARGIN = 0.03, 0.08, 0.15
-# of glTF: types of numbers and primitives, kinds of buffers
+# glTF constants: types of numbers and primitives, kinds of buffers
 FLOAT, UNSIGNED, LINES, TRIANGLES = 5126, 5125, 1, 4
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Lines of a picture [mm]: links and curves as polylines, joints as circles, names at places."""
+    """Lines of a drawing [mm]: links and curves as polylines, joints as circles, names at positions."""
 
     links: list[Floats] = field(default_factory=list)
     curves: dict[str, Floats] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Drawing:
 
 
 def make_drawing(sketch: Sketch, places: Floats, curves: Mapping[str, Floats]) -> Drawing:
-    """The picture of a planar sketch whose points are at these places [m]; curves: paths of points by name."""
+    """The drawing of a planar sketch whose points are at these positions [m]; curves: paths of points by name."""
     if sketch.dimension != 2:
         raise ValueError(
             f"'{sketch.name}' is a mechanism in space; drawings are of planar ones: write .gltf instead"
@@ -68,7 +68,7 @@ def make_drawing(sketch: Sketch, places: Floats, curves: Mapping[str, Floats]) -
 
 
 def save_drawing(path: str | Path, drawing: Drawing) -> Path:
-    """Write a drawing by the ending of the file: .dxf or .svg."""
+    """Write a drawing in the format of the file extension: .dxf or .svg."""
     writers = {".dxf": to_dxf, ".svg": to_svg}
     ending = Path(path).suffix.lower()
     if ending not in writers:
@@ -147,7 +147,7 @@ def _dxf(value: Any) -> str:
 
 
 def save_gltf(path: Path, scene: Scene, centers: Floats, turns: Floats) -> Path:
-    """Write a scene in motion: .gltf, a text with its numbers inside, or .glb, the same in binary."""
+    """Write a scene in motion: .gltf, text with embedded data, or .glb, the same in binary."""
     ending = path.suffix.lower()
     if ending not in (".gltf", ".glb"):
         raise ValueError(f"'{path}' is neither .gltf nor .glb; give one of these endings")
@@ -165,10 +165,10 @@ def to_gltf(scene: Scene, centers: Floats, turns: Floats) -> str:
 
 
 def to_glb(scene: Scene, centers: Floats, turns: Floats) -> bytes:
-    """The same as binary glTF: a header, the document, and the numbers behind it."""
+    """The same as binary glTF: a header, the document, then the data."""
     document, data = _document(scene, centers, turns)
     text = json.dumps(document).encode()
-    # chunks end at multiples of four bytes: text with blanks, numbers with zeros
+    # chunks are padded to multiples of four bytes: text with blanks, data with zeros
     chunks = (
         (b"JSON", text + b" " * (-len(text) % 4)),
         (b"BIN\0", data + b"\0" * (-len(data) % 4)),
@@ -178,9 +178,10 @@ def to_glb(scene: Scene, centers: Floats, turns: Floats) -> bytes:
 
 
 def _document(scene: Scene, centers: Floats, turns: Floats) -> tuple[dict[str, Any], bytes]:
-    """A glTF document and the numbers it refers to.
+    """A glTF document and the data it refers to.
 
-    centers [m], (n, bodies, 3), and turns, (n, bodies, 3, 3), of all bodies at the outputs of the scene.
+    centers [m], (n, bodies, 3), and rotation matrices turns, (n, bodies, 3, 3), of all bodies at the outputs of
+    the scene.
     """
     sketch, pack = scene.sketch, _Pack()
     start = _in_space(np.array(sketch.places).reshape(-1, sketch.dimension))
@@ -227,7 +228,7 @@ class _Pack:
         self.meshes: list[dict[str, Any]] = []
 
     def add(self, values: Any, kind: str, number: int, bounds: bool = False) -> int:
-        """An array as an accessor; its number."""
+        """Add an array as an accessor; returns its number."""
         view = {"buffer": 0, "byteOffset": len(self.data), "byteLength": values.nbytes}
         self.views.append(view)
         self.data += values.tobytes()
@@ -256,7 +257,7 @@ class _Pack:
 def _mesh(
     pack: _Pack, points: Floats, faces: Sequence[Sequence[int]], numbers: Sequence[int]
 ) -> dict[str, Any] | None:
-    """Triangles of a plate, else lines between the points of a bar; None of a single point."""
+    """Triangles of a plate, else lines between the points of a bar; None for a single point."""
     if len(points) < 2:
         return None
     order = {number: i for i, number in enumerate(numbers)}

@@ -1,4 +1,4 @@
-"""A scene drawn with matplotlib: for figures, movies and notebooks."""
+"""Draws a scene with matplotlib: for figures, movies and notebooks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..names import shown
 from .scene import CROSSING, Camera, Scene
 from .sketch import GROUND, Sign
 
-# the same colours as on the page, light; told apart by colour-blind people, too (after Okabe and Ito)
+# the same light colours as on the page; suitable for colour-blind readers (after Okabe and Ito)
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
 BARS = ("#3b7fc4", "#e08a2e", "#2a9d7f", "#c774a8", "#d6bd3a", "#79bfe8")
 EARTH = "#dfe4ea"
 ACCENT = "#2563a8"
 EDGE, TRACE, PURPLE = "#22384f", "#d1495b", "#8a4fff"
-# wider mechanisms are shown around the observed point, this many links of them
+# wider mechanisms are shown around the observed point, with this many links
 MOST_LINKS = 60
 SHOWN_LINKS = 24
 ZIGZAGS = 6
@@ -26,13 +26,13 @@ TRACE_POINTS = 1500
 
 
 def as_shown(name: str) -> str:
-    """A name that matplotlib writes as it is: a dollar sign would start mathematics; no font has control codes."""
+    """A name that matplotlib shows verbatim: a dollar sign would start mathematics; no font has control codes."""
     return shown(name).replace("$", r"\$")
 
 
 @dataclass(frozen=True)
 class Window:
-    """What part of the drawing plane is shown: its middle and half widths [m]; whole: all of it."""
+    """The visible part of the drawing plane: centre and half widths [m]; whole: whether it is all of it."""
 
     middle: Floats
     half: Floats
@@ -51,12 +51,12 @@ def frame_window(scene: Scene, camera: Camera, aspect: float, fill: bool = True)
     if not whole:
         at = 0 if scene.observed is None else scene.observed
         path = camera.project(scene.points[:, at], sketch.up)[..., :2]
-        # the observed point may stand at the edge: what is beside it matters more than the void
+        # the observed point may be at the edge: the mechanism matters more than empty space
         middle = 0.5 * (path.min(axis=0) + path.max(axis=0))
         reach = 0.5 * SHOWN_LINKS * sketch.size
         middle = np.clip(middle, low + reach, np.maximum(low + reach, high - reach))
         low, high = np.maximum(low, middle - reach), np.minimum(high, middle + reach)
-    # room for signs below and beside the outermost points
+    # room for symbols below and next to the outermost points
     half = 0.5 * (high - low) + 0.28 * sketch.size
     if fill:
         half = np.maximum(half, [half[1] * aspect, half[0] / aspect])
@@ -81,7 +81,7 @@ class Picture:
         pixels = width / (2 * window.half[0])
         point = 72.0 / axes.figure.dpi
         self.thick = float(np.clip(0.085 * scene.sketch.size * pixels, 3.0, 15.0)) * point
-        # size of signs in the plane [m]
+        # size of symbols in the plane [m]
         self.sign = float(np.clip(0.11 * scene.sketch.size, 5.0 / pixels, 16.0 / pixels))
         self.path = None
         if scene.observed is not None and scene.end > 0:
@@ -130,7 +130,7 @@ class Picture:
         self.edge = edge
 
     def show(self, time: float) -> None:
-        """Move everything to its place at a time [s]."""
+        """Move everything to its position at a time [s]."""
         sketch = self.scene.sketch
         seen = self.camera.project(self.scene.at(time)[0], sketch.up)
         flat, depth = seen[:, :2], seen[:, 2]
@@ -145,7 +145,7 @@ class Picture:
                 masses.append((flat[shape.points[0]], color))
         bars.sort(key=lambda bar: bar[0])
         plates.sort(key=lambda plate: plate[0])
-        # each bar is a wide dark line with a narrower bright one on it
+        # each bar is a wide dark line with a narrower bright one on top
         self.bars.set_segments([bar[1] for bar in bars for _ in range(2)])
         self.bars.set_linewidth([self.thick, self.thick - 2 * self.edge] * len(bars))
         self.bars.set_color([c for bar in bars for c in (EDGE, bar[2])])
@@ -199,7 +199,7 @@ class Picture:
         self.lines.set_linewidth([width for _, width in lines])
 
     def _draw_ground(self, edge: float) -> None:
-        """Triangles on hatched ground below the joints that stand on it."""
+        """Triangles on hatched ground below the joints fixed to it."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         sketch, s = self.scene.sketch, self.sign
@@ -224,13 +224,13 @@ class Picture:
 
 
 def ground_points(scene: Scene) -> list[int]:
-    """Points that stand on the ground, each once."""
+    """Points fixed to the ground, each once."""
     owners = scene.sketch.owners
     found = [
         point
         for sign in scene.sketch.signs
         if sign.ground
-        # a guide on the ground is hatched along itself, a plane has its border
+        # a guide on the ground is hatched along itself, a plane has its outline
         for point in (sign.points[1:] if sign.lines and len(sign.points) > 1 else sign.points)
         if owners[point] == GROUND
     ]
@@ -238,7 +238,7 @@ def ground_points(scene: Scene) -> list[int]:
 
 
 def is_hatched(scene: Scene, sign: Sign) -> bool:
-    """Whether the guide of a slider is the ground's."""
+    """Whether the guide of a slider belongs to the ground."""
     return bool(sign.lines) and scene.sketch.owners[sign.lines[0][0]] == GROUND
 
 
@@ -271,7 +271,7 @@ def spiral(middle: Floats, radius: float) -> Floats:
 
 
 def motor(middle: Floats, radius: float) -> list[Floats]:
-    """An arc with an arrow around a joint that is driven."""
+    """An arc with an arrow around a driven joint."""
     angle = np.linspace(-0.9 * np.pi, 0.6 * np.pi, 40)
     arc = middle + radius * np.column_stack([np.cos(angle), np.sin(angle)])
     tip, back = arc[0], 0.45 * radius
@@ -280,7 +280,7 @@ def motor(middle: Floats, radius: float) -> list[Floats]:
 
 
 def zigzag(start: Floats, end: Floats, width: float) -> Floats:
-    """The polyline of a spring between two places."""
+    """The polyline of a spring between two points."""
     along = end - start
     length = float(np.linalg.norm(along))
     side = np.array([-along[1], along[0]]) / length if length > 0 else np.zeros(2)

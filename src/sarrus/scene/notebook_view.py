@@ -1,4 +1,4 @@
-"""How a mechanism or a result shows itself: a figure, and a small table with it."""
+"""The notebook display of a mechanism or a result: a figure with a small table."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .draw import ACCENT, PURPLE, Picture, as_shown
 from .scene import Scene
 from .sketch import Sketch, make_sketch
 
-# what is drawn instead of zero
+# drawn instead of zero on a log axis
 SMALLEST = 1e-18
-# names written into a picture, and listed beside it
+# largest number of names written into a picture, and listed next to it
 MOST_NAMED, MOST_LISTED = 40, 12
 
 
@@ -71,7 +71,7 @@ def make_figure(scene: Scene, sides: Sequence[ResultCurves]) -> Any:
 
 
 def draw_into(ax: Any, sides: Sequence[ResultCurves]) -> Any:
-    """Draw all curves into axes of matplotlib; returns these."""
+    """Draw all curves into matplotlib axes, and return them."""
     for n, side in enumerate(sides):
         for label, curves in side.panels.items():
             for letter, values in curves.items():
@@ -85,7 +85,7 @@ def draw_into(ax: Any, sides: Sequence[ResultCurves]) -> Any:
     return ax
 
 
-# of results that are compared
+# line styles of the results that are compared
 LINES = ("-", "--", ":", "-.")
 
 
@@ -98,14 +98,14 @@ def _draw_panel(panel: Any, label: str, sides: Sequence[ResultCurves]) -> None:
             if letter in colors:
                 line["color"] = colors[letter]
             if label.startswith("violation"):
-                # exactly zero has no place on a log axis
+                # a log axis cannot show exact zeros
                 panel.set_yscale("log")
                 values = np.maximum(values, SMALLEST)
             [drawn] = panel.plot(side.x, values, **line)
             colors[letter] = drawn.get_color()
     panel.set_ylabel(_stacked(as_shown(label)))
     if len(sides[0].panels[label]) > 1 or len(sides) > 1:
-        # above the axes: nowhere inside is free of curves
+        # above the axes, because curves may fill the inside
         place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.94)}
         panel.legend(fontsize=7, ncols=3, frameon=False, **place)
     panel.grid(alpha=0.3, lw=0.5)
@@ -113,7 +113,7 @@ def _draw_panel(panel: Any, label: str, sides: Sequence[ResultCurves]) -> None:
 
 
 def _named(letter: str, sides: Sequence[ResultCurves], n: int) -> str:
-    """The name of a curve; of several results with the number and name of its own."""
+    """The name of a curve; with several results it includes the number and name of its result."""
     if len(sides) == 1:
         return letter
     same = len({side.name for side in sides}) < len(sides)
@@ -122,12 +122,12 @@ def _named(letter: str, sides: Sequence[ResultCurves], n: int) -> str:
 
 
 def _new_figure(**given: Any) -> Any:
-    """A figure that a notebook shows as it is, without a magic command."""
+    """A figure that a notebook shows without a magic command."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
-        """A figure with a picture of itself."""
+        """A figure that renders itself as an image."""
 
         def _repr_png_(self) -> bytes:
             content = io.BytesIO()
@@ -140,14 +140,17 @@ def _new_figure(**given: Any) -> Any:
 
 
 def _stacked(label: str) -> str:
-    """A long label on lines of its own: name, quantity, unit."""
+    """A long label split into lines: name, quantity, unit."""
     return label if len(label) < 18 else label.replace(".", "\n", 1).replace(" [", "\n[")
 
 
 def draw_mechanism(mechanism: Mechanism) -> Any:
     """A matplotlib figure of a mechanism at its start position, with the names of joints and points.
 
-    Raises MechanismError, with every reason, if there is nothing to draw.
+    Raises
+    ------
+    MechanismError
+        If there is nothing to draw; the message lists every reason.
     """
     check_mechanism(mechanism, closed=False)
     sketch = make_sketch(mechanism)
@@ -164,7 +167,7 @@ def draw_mechanism(mechanism: Mechanism) -> Any:
 
 
 def _write_names(axes: Any, flat: Floats, sketch: Sketch) -> None:
-    """Beside each joint and point its name; those at one place share a line."""
+    """Write the name next to each joint and point; names at one position share a line."""
     told: dict[tuple[float, float], str] = {}
     for sign in sketch.signs:
         x, y = np.round(flat[list(sign.points)].mean(axis=0)[:2], 9)
@@ -175,7 +178,7 @@ def _write_names(axes: Any, flat: Floats, sketch: Sketch) -> None:
 
 
 def mechanism_card(mechanism: Mechanism) -> str:
-    """Its parts in a small table with its picture; or what is wrong with it so far."""
+    """The parts of a mechanism in a small table with its picture, or the errors found so far."""
     where = "in the plane" if mechanism.dimension == 2 else "in space"
     title = f"{mechanism.name}, {where}"
     rows = []
@@ -195,7 +198,7 @@ def mechanism_card(mechanism: Mechanism) -> str:
 
 
 def make_card(title: str, rows: Sequence[tuple[str, str]], figure: Any = None) -> str:
-    """A small table with a figure, if there is one, as HTML for a notebook."""
+    """A small table, with a figure if there is one, as HTML for a notebook."""
     lines = "".join(
         f'<tr><td style="text-align:left">{escape(what)}</td>'
         f'<td style="text-align:left">{escape(value)}</td></tr>'

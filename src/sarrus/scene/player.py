@@ -1,4 +1,4 @@
-"""The moving picture of a scene as a piece of HTML that needs nothing from outside."""
+"""The animation of a scene as self-contained HTML."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..disk import write_file
 from .draw import ground_points
 from .scene import Scene
 
-# frames a second that playback interpolates between, and numbers a scene may bring along
+# frames per second between which playback interpolates, and limits of the numbers in a scene
 FRAMES_A_SECOND = 50
 LEAST_FRAMES = 300
 MOST_NUMBERS = 400_000
 MOST_TRACE = 10_000
-# what a page does once its scene is there
+# runs once the scene of a page is loaded
 START = """
 {
   const scene = JSON.parse(document.getElementById("scene").textContent);
@@ -45,9 +45,9 @@ def asset(name: str) -> str:
 
 
 def make_policy(scripts: Iterable[str]) -> str:
-    """What a page may do: run these very scripts, known by their hashes, and load nothing from outside.
+    """The content security policy: only these scripts run, identified by their hashes, and nothing is loaded.
 
-    Whatever a name contains, and though it were not escaped: no other script runs.
+    No other script runs, even if a name contains one and was not escaped.
     """
     hashes = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
     return (
@@ -62,7 +62,7 @@ def _hash(script: str) -> str:
 
 
 def inline_json(value: Any) -> str:
-    """JSON that may stand inside a script element: no character of it can end the element."""
+    """JSON that is safe inside a script element: none of its characters can end the element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -75,15 +75,15 @@ def pack(values: NDArray[Any], kind: str = "<f4") -> str:
 
 
 def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
-    """What the player needs of a scene: evenly spaced frames, at most so many numbers."""
+    """The data that the player needs of a scene: evenly spaced frames, with at most `most` numbers."""
     sketch, moving = scene.sketch, scene.moving
     wide = max(int(moving.sum()), 1) * sketch.dimension
     wanted = max(LEAST_FRAMES, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1)
-    # more frames than outputs would show nothing new, but a coarse output is made smooth here
+    # many more frames than outputs show nothing new, but a few smooth coarse outputs
     wanted = min(wanted, max(4 * len(scene.times), 2))
     frames = max(2, min(wanted, most // wide)) if scene.end > 0 else 1
     times = np.linspace(0.0, scene.end, frames)
-    # by stretches: all frames at once would need much memory
+    # in chunks: all frames at once would need much memory
     data = np.concatenate(
         [scene.at(part)[:, moving] for part in np.array_split(times, -(-frames // 64))]
     )
@@ -113,7 +113,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
 
 
 def _trace(scene: Scene) -> dict[str, Any]:
-    """The path of the observed point, finer than the frames where those are thinned out."""
+    """The path of the observed point, finer than the frames if those are thinned out."""
     count = min(max(2 * LEAST_FRAMES, int(np.ceil(FRAMES_A_SECOND * scene.end)) + 1), MOST_TRACE)
     if scene.observed is None or scene.end == 0:
         return {"trace": "", "trace_step": 0.0}
@@ -125,7 +125,7 @@ def _trace(scene: Scene) -> dict[str, Any]:
 
 
 def _said(scene: Scene, frames: int, wanted: int) -> list[str]:
-    """What the picture leaves out, in sentences."""
+    """Sentences on what the picture omits."""
     said = []
     if 1 < frames < wanted:
         every = scene.end / (frames - 1)
@@ -143,7 +143,7 @@ def _said(scene: Scene, frames: int, wanted: int) -> list[str]:
 
 
 class Player:
-    """A moving picture that a notebook shows, and that can be saved as a page."""
+    """An animation that a notebook shows, and that can be saved as a page."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene

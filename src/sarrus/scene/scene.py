@@ -1,7 +1,7 @@
-"""The scene: a sketch and where its points are at every output of a run; the camera that looks at it.
+"""The scene: a sketch and the positions of its points at every output of a run; the camera that views it.
 
-A point p of a body moves as p = c + x a + y b + z (a x b), c being the body's centre and a, b two of its
-vectors; x, y, z are constant. Place and velocity follow from the coordinates without any rotation matrix.
+A point p of a body moves as p = c + x a + y b + z (a x b), where c is the body's centre and a, b are two of its
+vectors; x, y, z are constant. Position and velocity follow from the coordinates without any rotation matrix.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CROSSING, NEAR = "crossing", "near-singular"
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened at an instant [s]: a word for the picture, a sentence for the list."""
+    """An event at an instant [s]: a word for the picture, a sentence for the list."""
 
     time: float
     word: str
@@ -40,8 +40,8 @@ class Mark:
 class Scene:
     """A sketch in motion.
 
-    times [s] of the outputs; points [m] and speeds [m/s], (n, points, dimension); duration: what was asked
-    for [s]; observed: index of the point that leaves a trace, and its name; marks: crossings.
+    times [s] of the outputs; points [m] and speeds [m/s], (n, points, dimension); duration: requested [s];
+    observed: index of the point that leaves a trace, and its name; marks: crossings.
     """
 
     sketch: Sketch
@@ -55,7 +55,7 @@ class Scene:
 
     @property
     def end(self) -> float:
-        """Last time there is [s]; less than the duration if the run ended early."""
+        """Last simulated time [s]; less than the duration if the run ended early."""
         return float(self.times[-1]) if len(self.times) else 0.0
 
     def at(self, times: Floats | float) -> Floats:
@@ -74,7 +74,7 @@ class Scene:
         )
 
     def observing(self, name: str) -> Scene:
-        """The same, with the trace of another joint, point or body."""
+        """The same scene with the trace of another joint, point or body."""
         for sign in self.sketch.signs:
             if sign.name == name:
                 return replace(self, observed=sign.point, observed_name=name)
@@ -84,7 +84,7 @@ class Scene:
         return replace(self, observed=None, observed_name="")
 
     def thinned(self, most: int) -> Scene:
-        """The same at no more than `most` outputs, evenly spaced."""
+        """The same scene at no more than `most` outputs, evenly spaced."""
         if len(self.times) <= most:
             return self
         keep = np.unique(np.round(np.linspace(0, len(self.times) - 1, most)).astype(int))
@@ -125,7 +125,7 @@ def make_scene(
 
 
 class _Motion:
-    """Where points of bodies go."""
+    """Computes the motion of points of bodies."""
 
     def __init__(self, bodies: BodyRows, sketch: Sketch, q: Floats, v: Floats) -> None:
         def read(rows: sparse.csr_array, x: Floats) -> Floats:
@@ -160,7 +160,7 @@ class _Motion:
     def follow(
         self, owners: tuple[int, ...], places: tuple[tuple[float, ...], ...]
     ) -> tuple[Floats, Floats]:
-        """Places and velocities of points of bodies, (n, points, dimension)."""
+        """Positions and velocities of points of bodies, (n, points, dimension)."""
         owner = np.array(owners, dtype=int)
         flat = np.array(places, dtype=float).reshape(len(owner), -1)
         dimension = flat.shape[1] if len(owner) else 3
@@ -173,7 +173,7 @@ class _Motion:
         who = owner[free]
         if len(who):
             arms = start[free] - self.starts[who]
-            # a thin rod on balls has one vector: the point lies along it, least squares find it
+            # a thin rod on ball joints has one vector: the point lies along it, found by least squares
             inverse = np.linalg.pinv(np.swapaxes(self.frame_starts[who], 1, 2), rcond=1e-9)
             parts = np.einsum("pij,pj->pi", inverse, arms)
             points[:, free] = self.centers[:, who] + np.einsum(
@@ -186,7 +186,7 @@ class _Motion:
 
 
 def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sketch, bool]:
-    """Guides as long as their sliders travel."""
+    """Guides as long as the travel of their sliders."""
     places = list(sketch.places)
     changed = False
     for sign in sketch.signs:
@@ -196,7 +196,7 @@ def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sk
         middle = np.array(places[sign.points[0]])
         axis = np.array(places[high]) - middle
         axis /= np.linalg.norm(axis)
-        # seen along the guide itself, which may move
+        # along the guide itself, which may move
         line = points[:, high] - points[:, low]
         line /= np.linalg.norm(line, axis=1)[:, None]
         travel = np.einsum("ti,ti->t", points[:, sign.points[1]] - points[:, sign.points[0]], line)
@@ -209,16 +209,16 @@ def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sk
 
 @dataclass(frozen=True)
 class Camera:
-    """Where a spatial mechanism is seen from: turned about the vertical, then tilted [degrees].
+    """The viewpoint of a spatial mechanism: rotated about the vertical, then tilted [degrees].
 
-    The look is orthographic, gravity pointing down.
+    The projection is orthographic, with gravity pointing down.
     """
 
     turn: float = 35.0
     tilt: float = 20.0
 
     def rows(self, up: Floats) -> Floats:
-        """Directions right, up and towards the eye, (3, 3), for a vertical `up`."""
+        """Directions right, up and towards the viewer, (3, 3), for a vertical `up`."""
         side = np.eye(3)[int(np.argmin(np.abs(up)))]
         a = np.cross(side, up)
         a /= np.linalg.norm(a)
@@ -256,7 +256,7 @@ def scene_arrays(scene: Scene) -> dict[str, NDArray[Any]]:
 
 
 def load_scene(arrays: Mapping[str, NDArray[Any]]) -> Scene:
-    """Back from the arrays; raises ValueError with a sentence if they do not fit together."""
+    """A scene from its arrays; raises ValueError with a sentence if they are inconsistent."""
     try:
         version = int(arrays["scene_version"])
         if version != VERSION:

@@ -1,7 +1,7 @@
 """The sketch of a mechanism: bars, plates, joints and springs over a list of points fixed in bodies.
 
-A sketch knows names, kinds and which points belong together; it knows neither time nor pixels. Every
-picture (page, movie, figure, workbench) draws the same one.
+A sketch contains names, kinds and which points belong together, but neither time nor pixels. Every picture (page,
+movie, figure, workbench) draws the same sketch.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..kinematics.configuration import LINK, measure_length
 from ..mechanism import Body, Joint, JointKind, Mechanism
 
 GROUND = -1
-# of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch
+# fractions of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch
 AXIS, GUIDE, BLOCK, PATCH = 0.09, 0.35, 0.12, 0.3
-# a centre of mass this far beside the line of two joints makes a plate of a body
+# a body is a plate if its centre of mass is this far from the line of its two joints
 BESIDE = 0.05
 
 _GLYPHS = {kind.value: kind.row.glyph for kind in JointKind}
@@ -27,8 +27,10 @@ _GLYPHS = {kind.value: kind.row.glyph for kind in JointKind}
 
 @dataclass(frozen=True)
 class Shape:
-    """A body: a "bar" of two points, a "plate" with faces of three or more, a "mass" at a point, or a
-    "block" that only slides: its joint is drawn, not the body.
+    """The shape of a body.
+
+    A "bar" of two points, a "plate" with faces of three or more, a "mass" at a point, or a "block" that only
+    slides: its joint is drawn, not the body.
     """
 
     name: str
@@ -41,10 +43,10 @@ class Shape:
 class Sign:
     """A joint, spring or named point.
 
-    kind: the joint's word, "spring" or "point"; bodies: names; points: where it is on each side (the
-    two ends of a spring, the guide's and the slider's point); lines: pairs of points drawn with it (axes,
-    guide, cross, border of a plane); ground: whether it stands on the ground; driven, torsion: whether a drive
-    or a torsional spring acts in it; named: which of the points bears the name, the last one as a rule.
+    kind: the joint's word, "spring" or "point"; bodies: names; points: its position on each side (the two ends of
+    a spring, the guide's and the slider's point); lines: pairs of points drawn with it (axes, guide, cross,
+    outline of a plane); ground: whether it is fixed to the ground; driven, torsion: whether a drive or a torsional
+    spring acts in it; named: index of the point that carries the name, by default the last one.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Sign:
 
     @property
     def glyph(self) -> str:
-        """How it is drawn: a joint as its kind says, a spring or a named point as itself."""
+        """How it is drawn: a joint according to its kind, a spring or a named point as itself."""
         return _GLYPHS.get(self.kind, self.kind)
 
     @property
@@ -69,7 +71,7 @@ class Sign:
 
     @property
     def point(self) -> int:
-        """The point that bears the name."""
+        """The point that carries the name."""
         return self.points[self.named]
 
 
@@ -77,8 +79,8 @@ class Sign:
 class Sketch:
     """Names and points of everything drawn.
 
-    dimension: 2 or 3; up: unit vector against gravity; size: a typical link [m]; owners: body of each point
-    (-1: ground) and its place at the start [m]; centers: of mass of the bodies there [m]; gravity [m/s^2].
+    dimension: 2 or 3; up: unit vector against gravity; size: a typical link [m]; owners: body of each point (-1:
+    ground) and its position at the start [m]; centers: of mass of the bodies there [m]; gravity [m/s^2].
     """
 
     name: str
@@ -93,12 +95,12 @@ class Sketch:
     gravity: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """For a JSON file."""
+        """The sketch as a dictionary for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Sketch:
-        """Back from JSON; raises ValueError if a point is missing."""
+        """A sketch from its dictionary; raises ValueError if a point is missing."""
         count = len(data["places"])
 
         def points(values: Iterable[Any]) -> tuple[int, ...]:
@@ -145,7 +147,7 @@ class Sketch:
 
 
 def make_sketch(mechanism: Mechanism) -> Sketch:
-    """What is drawn of a checked mechanism."""
+    """The sketch of a checked mechanism."""
     return _Pencil(mechanism).draw()
 
 
@@ -156,7 +158,7 @@ class _Pencil:
     mechanism: Mechanism
     owners: list[int] = field(default_factory=list)
     places: list[tuple[float, ...]] = field(default_factory=list)
-    # points of each body, at their places: a pin is one point of all its bodies
+    # points of each body by position: a pin is one point of all its bodies
     known: dict[tuple[int, tuple[float, ...]], int] = field(default_factory=dict)
     blocks: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -205,7 +207,7 @@ class _Pencil:
         return Sign(**(vars(sign) | marks)) if any(marks.values()) else sign
 
     def _point(self, body: str, at: Floats, carries: bool = False) -> int:
-        """Index of the point of a body at a place; carries: whether it shapes the body."""
+        """Index of the point of a body at a position; carries: whether it shapes the body."""
         owner = self.index[body]
         key = (owner, tuple(float(x) for x in at))
         if key not in self.known:
@@ -260,7 +262,7 @@ class _Pencil:
         return Sign(joint.name, kind, joint.bodies, (point,), tuple(lines), ground)
 
     def _sliding(self, joint: Joint, at: Floats, ground: bool) -> Sign:
-        """A line or plane of the first body, and on it the point of the second."""
+        """A line or plane of the first body, with the point of the second on it."""
         assert joint.axis is not None
         row, (first, second) = joint.kind.row, joint.bodies
         ends = (self._point(first, at), self._point(second, at, True))
@@ -269,12 +271,12 @@ class _Pencil:
         else:
             lines = [self._across(first, at, joint.axis, GUIDE)]
         if row.glyph == "slider":
-            # the slider itself, a short piece of the axis that goes with the second body
+            # the slider itself, a short piece of the axis that moves with the second body
             lines.append(self._across(second, at, joint.axis, BLOCK))
             self.blocks[second] = lines[-1]
         if "directions" in row.shares:
             self._carry(first, ends[0])
-        # a slider that the ground holds does not move: its guide bears the name
+        # a slider fixed to the ground does not move: its guide carries the name
         named = 0 if second == self.mechanism.GROUND else -1
         return Sign(
             joint.name, joint.kind.value, joint.bodies, ends, tuple(lines), ground, named=named
@@ -291,7 +293,7 @@ class _Pencil:
     def _body(self, body: Body) -> Shape:
         points = list(self.of_body[body.name])
         if body.ends is not None:
-            # a rod is straight: what else it carries lies on it
+            # a rod is straight: its other points lie on it
             ends = (self._point(body.name, body.ends[0]), self._point(body.name, body.ends[1]))
             return Shape(body.name, "bar", ends)
         places = np.array([self.places[p] for p in points]).reshape(-1, self.mechanism.dimension)
@@ -305,9 +307,9 @@ class _Pencil:
             ends = (points[int(np.argmin(along))], points[int(np.argmax(along))])
             return Shape(body.name, "bar", ends)
         if spread == 1:
-            # a pendulum: the bar ends with its mass
+            # a pendulum: the bar ends at its mass
             return Shape(body.name, "mass", (self._point(body.name, body.center), points[0]))
-        # joints in line do not span a plate: a door on three hinges
+        # collinear joints do not span a plate: a door on three hinges
         if len(points) < 3 or _rank(places - places.mean(axis=0)) < 2:
             points.append(self._point(body.name, body.center))
             places = np.vstack([places, body.center])
@@ -321,7 +323,7 @@ _SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1))
 
 
 def _rank(arms: Floats) -> int:
-    """How many directions the points span, seen by the eye: 5 percent count as none."""
+    """The number of directions that the points visibly span: 5 percent count as zero."""
     sizes = np.linalg.svd(arms, compute_uv=False)
     return int((sizes > BESIDE * max(sizes.max(initial=0.0), 1e-12)).sum())
 

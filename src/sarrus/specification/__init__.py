@@ -1,9 +1,9 @@
-"""Specifications of the MBS Benchmark library: XML files whose numbers stand in prose, read and written.
+"""Read and write specifications of the MBS Benchmark library: XML files with their numbers in prose.
 
     file -> safe_xml (tree) -> sentences -> facts -> reading (Specification) -> resolving (Problem)
 
-Nothing is decided silently: what was read is listed with its place, what was not read is listed too, and
-where a file is silent and the problem's own number is used, a note says so.
+Nothing is decided silently: facts are listed with their place, text that was not understood is listed too, and
+where the file is silent and the problem's default is used, a note says so.
 """
 
 from .safe_xml import SpecificationError

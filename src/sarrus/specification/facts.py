@@ -1,7 +1,7 @@
-"""Facts out of sentences: numbers next to words that say what they are; the rest is reported.
+"""Extract facts from sentences: match numbers by the words next to them and report the rest.
 
-Each number is either covered by a fact or handed back as not understood. Wording is read in English and
-Spanish, with the misspellings that are common in such files.
+Each number is either covered by a fact or returned as not understood. The patterns accept English and Spanish,
+including common misspellings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NoReturn
 from .safe_xml import XmlDocument
 from .sentence_splitter import Sentence
 
-# a decimal number, a power of ten, or a word that is no number; never a part of something longer
+# A decimal number, a power of ten, or a non-number word (nan, inf); never a part of a longer token.
 NUMBER = (
     r"(?<![\w.,^+-])(?P<number>[-+]?(?:"
     r"(?:[0-9]+(?:[.,][0-9]+)?\s?(?:[x\u00d7·*]|\\times)\s?)?10\s?\^\s?[({]?[-+]?[0-9]{1,4}[)}]?"
@@ -36,7 +36,7 @@ FACTORS = {"ms": 1e-3, "mi": 60.0}
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact: which, its value, the place, and the characters of the sentence that said it."""
+    """One fact: its key, value, section and line, and the character range in the sentence that states it."""
 
     key: str
     value: float | str
@@ -47,7 +47,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Pattern:
-    """How a fact is worded: in which sections, beside which words of the sentence, next to what."""
+    """The wording of a fact: sections to search, the pattern, and words that must occur in the same sentence."""
 
     key: str
     sections: str
@@ -65,7 +65,7 @@ def pattern(
     value: float | None = None,
     listed: bool = False,
 ) -> list[Pattern]:
-    """The wordings of one fact; sections by their first letters, in short."""
+    """Return the patterns of one fact; `sections` gives the initials of the sections to search."""
     near = None if beside is None else re.compile(beside, re.I)
     compiled = [re.compile(wording, re.I) for wording in wordings]
     return [Pattern(key, sections, wording, near, value, listed) for wording in compiled]
@@ -79,7 +79,7 @@ OBSERVED = (
     r"\b(?:point|punto)\s+" + POINT + r"(?!\w)"
 )
 
-# sections: d the summary, m the mechanism, a the analysis, r the reference solution
+# sections: d = summary, m = mechanism, a = analysis, r = reference solution
 PATTERNS = [
     *pattern(
         "duration",
@@ -124,7 +124,7 @@ PATTERNS = [
     *pattern(
         "link_length",
         "ma",
-        # but not their thickness
+        # but not the thickness of the links
         r"\b"
         + LINKS
         + r"\b(?:(?!sec|side|lado|radi|diam|thick|wid)[^0-9.;]){0,40}?"
@@ -205,14 +205,14 @@ BETWEEN_AXIS = re.compile(
     re.I,
 )
 BETWEEN_POINT = re.compile(r"\b(?:point|punto)\s+" + POINT + r"(?!\w)", re.I)
-# also what is no proper number, as 20-30 or 1.2.3
+# Also matches malformed numbers such as 20-30 or 1.2.3.
 ANY_NUMBER = re.compile(
     r"(?<![\w.,^+-])[-+]?\.?[0-9](?:[0-9^]|[ed][-+]?(?=[0-9])|[-.,](?=[0-9]))*", re.I
 )
 
 
 def find_facts(document: XmlDocument, sentences: list[Sentence]) -> tuple[list[Fact], list[str]]:
-    """What the patterns read, and the sentences with numbers that none of them read."""
+    """Return the facts that the patterns match, and the sentences with numbers that no pattern matches."""
     facts: list[Fact] = []
     left: list[str] = []
     for sentence in sentences:
@@ -268,7 +268,7 @@ def _match(document: XmlDocument, p: Pattern, sentence: Sentence) -> Iterator[Fa
 
 
 def _direction(words: str, value: float) -> str | None:
-    """The direction that words behind a gravity mean, as '-y'; a negative number turns an axis round."""
+    """Return the direction stated after a gravity value, such as '-y'; a negative value reverses an axis."""
     way = DIRECTION.search(words)
     if way is None:
         return None
@@ -278,7 +278,7 @@ def _direction(words: str, value: float) -> str | None:
 
 
 def read_number(text: str, refuse: Callable[[str], NoReturn]) -> float:
-    """The value of a matched number; refuse is called with a sentence if it has none."""
+    """Return the value of a matched number; call `refuse` with a message if the text has no value."""
     plain = re.sub(r"\s", "", text).lower().replace("d", "e")
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]{3}", plain):
         refuse(f"'{text}' may mean a thousand or a decimal comma; write it with a point")

@@ -1,7 +1,7 @@
-"""A small XML reader for files from strangers: no DTD, no entities, nothing fetched, all sizes limited.
+"""A small XML reader for untrusted files: no DTD, no entities, nothing fetched, all sizes limited.
 
-The tree keeps the line of every element and of every piece of text. Processing instructions and comments
-are ignored. Whatever is wrong with a file comes out as one `SpecificationError`.
+The tree records the line of every element and of every piece of text. Processing instructions and comments are
+ignored. Any error of a file raises one `SpecificationError`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ ENCODINGS = {
     "latin1": "iso-8859-1",
     "latin-1": "iso-8859-1",
 }
-# the first bytes of the wide encodings, with and without a byte order mark
+# The first bytes of UTF-16 and UTF-32 encodings, with and without a byte order mark.
 WIDE = (b"\xfe\xff", b"\xff\xfe", b"\x00<", b"<\x00", b"\x00\x00\xfe\xff", b"\x00\x00\x00<")
 
 
 class SpecificationError(ValueError):
-    """The file cannot be read as a specification; one sentence with its name and, if known, the line."""
+    """The file cannot be read as a specification; the message gives its name and, if known, the line."""
 
 
 @dataclass
 class Node:
-    """An element: its name as 'prefix:local' or '{namespace}local', its line, and what is in it."""
+    """An element: its name as 'prefix:local' or '{namespace}local', its line, and its content."""
 
     name: str
     line: int
@@ -45,17 +45,17 @@ class Node:
 
     @property
     def children(self) -> list[Node]:
-        """The elements directly inside."""
+        """The direct child elements."""
         return [item for item in self.content if isinstance(item, Node)]
 
     def walk(self) -> Iterator[Node]:
-        """The element and all below it, in the order of the file."""
+        """Yield the element and all its descendants, in document order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def outermost(self, name: str) -> Iterator[Node]:
-        """The elements of this name below, without those inside another of them."""
+        """Yield descendants with this name, without those nested in another of them."""
         for child in self.children:
             if child.name == name:
                 yield child
@@ -77,14 +77,14 @@ class Node:
 
 @dataclass
 class XmlDocument:
-    """A file that was read: its root, and what was decided on the way."""
+    """A loaded file: its root, and notes on decisions made while reading it."""
 
     name: str
     root: Node
     notes: list[str] = field(default_factory=list)
 
     def refuse(self, line: int | None, why: str) -> NoReturn:
-        """Raise the error of this file."""
+        """Raise an error for this file."""
         refuse(self.name, line, why)
 
 
@@ -95,19 +95,19 @@ def refuse(name: str, line: int | None, why: str) -> NoReturn:
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks, runs of blanks and characters that a terminal would obey."""
+    """Return the text without line breaks, repeated spaces and terminal control characters."""
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else "?" for c in words)
 
 
 def clip(text: str, size: int) -> str:
-    """One line of at most this many characters."""
+    """Return one line of at most this many characters."""
     line = one_line(text)
     return line if len(line) <= size else line[: size - 3] + "..."
 
 
 def load_xml(path: str | Path, prefixes: dict[str, str]) -> XmlDocument:
-    """Read an XML file; prefixes: name of each known namespace."""
+    """Read an XML file; `prefixes` maps known namespaces to their names."""
     name = one_line(Path(path).name or str(path))
     data = _read(path, name)
     if not data.strip():
@@ -118,7 +118,7 @@ def load_xml(path: str | Path, prefixes: dict[str, str]) -> XmlDocument:
 
 def _read(path: str | Path, name: str) -> bytes:
     try:
-        # a pipe or a device might never end
+        # A pipe or a device might never end.
         if not stat.S_ISREG(Path(path).stat().st_mode):
             refuse(name, None, "this is not a file")
         with open(path, "rb") as file:
@@ -134,7 +134,7 @@ def _read(path: str | Path, name: str) -> bytes:
 
 
 def _decode(data: bytes, name: str) -> tuple[str, list[str]]:
-    """The text of a file in UTF-8 or ISO-8859-1, and a note if it is not what it says."""
+    """Return the text of a UTF-8 or ISO-8859-1 file, and a note if its declared encoding is wrong."""
     if data.startswith(WIDE):
         refuse(name, 1, "the encoding is UTF-16 or UTF-32; save the file as UTF-8")
     marked = data.startswith(b"\xef\xbb\xbf")
@@ -152,7 +152,7 @@ def _decode(data: bytes, name: str) -> tuple[str, list[str]]:
         line = data.count(b"\n", 0, error.start) + 1
         refuse(name, line, f"byte {data[error.start]:#04x} is not UTF-8, the encoding of this file")
     if encoding == "iso-8859-1" and not text.isascii():
-        # text in ISO-8859-1 is hardly ever valid UTF-8 by chance
+        # ISO-8859-1 text is hardly ever valid UTF-8 by chance.
         return text, [f"the file says {said} but is UTF-8; it was read as UTF-8"]
     return text, []
 

@@ -1,4 +1,4 @@
-"""Prose cut into sentences; every character keeps the line of the file that it stands in."""
+"""Split prose into sentences; every character keeps its line number in the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence: the section it stands in, whether in a list, and the line of each character."""
+    """A sentence: its section, whether it is in a list, and the line of each character."""
 
     section: str
     listed: bool
@@ -28,12 +28,12 @@ class Sentence:
     lines: tuple[int, ...] = field(repr=False)
 
     def line(self, at: int) -> int:
-        """The line of the file in which a character stands."""
+        """Return the line of the file that contains a character."""
         return self.lines[min(at, len(self.lines) - 1)]
 
 
 def sentences_of(document: XmlDocument, sections: dict[str, list[Node]]) -> list[Sentence]:
-    """All prose of the named sections, cut into sentences."""
+    """Return all prose of the named sections, split into sentences."""
     found: list[Sentence] = []
     size = 0
     for section, nodes in sections.items():
@@ -47,7 +47,7 @@ def sentences_of(document: XmlDocument, sections: dict[str, list[Node]]) -> list
 
 
 def _blocks(top: Node) -> Iterator[tuple[bool, str, list[int]]]:
-    """The blocks of text below an element, blanks collapsed, with the line of each character."""
+    """Yield the blocks of text below an element, white space collapsed, with the line of each character."""
     characters: list[str] = []
     lines: list[int] = []
 
@@ -73,7 +73,7 @@ def _blocks(top: Node) -> Iterator[tuple[bool, str, list[int]]]:
             if not isinstance(item, Node):
                 add(*item)
                 continue
-            # the name of a linked file is no sentence
+            # The name of a linked file is not a sentence.
             if item.name == "a" and "href" in item.attributes:
                 continue
             inside = listed or item.name == "li"
@@ -96,7 +96,7 @@ def _blocks(top: Node) -> Iterator[tuple[bool, str, list[int]]]:
 def _split(
     document: XmlDocument, section: str, listed: bool, characters: str, lines: list[int]
 ) -> Iterator[Sentence]:
-    # one dash and one way to write a power, character for character
+    # Use one kind of dash and one notation for powers, character by character.
     text = characters.translate({0x2212: "-", 0x2010: "-", 0x2011: "-", 0x2013: "-"})
     starts = [0, *(m.end() for m in re.finditer(r"[.;!?]\s+(?=[^a-z])", text)), len(text)]
     for begin, end in pairwise(starts):
@@ -109,7 +109,7 @@ def _split(
 
 
 def _plain_powers(text: str, lines: list[int]) -> tuple[str, list[int]]:
-    """Raised digits as ^digits, so that 10⁻³ is not read as 10."""
+    """Write superscript digits as ^digits, so that 10⁻³ is not read as 10."""
     pieces: list[str] = []
     places: list[int] = []
     raised = False

@@ -1,4 +1,4 @@
-"""Specification files read: what they say, where they say it, and what of them was not understood."""
+"""Read specification files: what they state, where, and what was not understood."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = {
     "movie": ("avi", "mpg", "mpeg", "mp4", "mov", "webm"),
     "plot": ("gif", "png", "jpg", "jpeg", "svg", "eps", "pdf"),
 }
-# what a stylesheet needs and a reader does not
+# Elements for layout only.
 LAYOUT = BLOCKS | {"em", "i", "b", "u", "strong", "sub", "sup", "span", "font", "tt", "code"}
 LAYOUT |= {"br", "a", "img"}
 LAYOUT_ATTRIBUTES = {"src", "href", "alt", "title", "width", "height", "align", "valign", "border"}
@@ -41,7 +41,7 @@ KNOWN_ATTRIBUTES = {
 
 
 def load_specification(path: str | Path) -> Specification:
-    """Read a specification; whatever is wrong with the file is one SpecificationError."""
+    """Read a specification; raises SpecificationError if the file is invalid."""
     document = load_xml(path, PREFIXES)
     root = document.root
     if root.name != "mbsb:benchmark":
@@ -70,7 +70,7 @@ def load_specification(path: str | Path) -> Specification:
 
 
 class _Reader:
-    """Collects what a document says, and what of it was not understood."""
+    """Collects the facts of a document, and the text that was not understood."""
 
     def __init__(self, document: XmlDocument) -> None:
         self.document = document
@@ -86,7 +86,7 @@ class _Reader:
         return list(self.document.root.outermost(name))
 
     def check_names(self) -> None:
-        """List elements and attributes that have no meaning here."""
+        """List elements and attributes that are not supported."""
         contact: list[str] = []
         read = {"mbsb:benchmark", "mbsb:mbsModel", "mbsb:measures", "mbsb:measure"}
         read |= {"rdf:RDF", "rdf:Description"} | {f"mbsb:{name}" for name in PROSE}
@@ -115,7 +115,7 @@ class _Reader:
             self.not_understood.append(f"line {self.document.root.line}: schemaVersion {version}")
 
     def read_metadata(self) -> dict[str, Any]:
-        """Title, date, description, publisher, authors and their addresses."""
+        """Return title, date, description, publisher, authors and their addresses."""
         facts: dict[str, Any] = {}
         for key in ("title", "date", "description", "publisher"):
             for node in self.named(f"dc:{key}"):
@@ -137,7 +137,7 @@ class _Reader:
         return facts
 
     def read_files(self) -> dict[str, Any]:
-        """The model file, the files of the reference solution, the pictures, and the measures."""
+        """Return the model file, the files of the reference solution, the images, and the measures."""
         facts: dict[str, Any] = {"reference_files": [], "figures": [], "measures": []}
         for node in self.named("mbsb:mbsModel"):
             model = (_attribute(node, "url"), _attribute(node, "format"))
@@ -163,14 +163,14 @@ class _Reader:
         return facts
 
     def read_prose(self) -> dict[str, Any]:
-        """The numbers of the paragraphs."""
+        """Return the numbers of the paragraphs."""
         sections = {"description": self.named("dc:description")}
         sections |= {name: self.named(f"mbsb:{name}") for name in PROSE}
         findings, left = find_facts(self.document, sentences_of(self.document, sections))
         self.not_understood += left
         facts: dict[str, Any] = {}
         for key in WORDS:
-            # a number may be said several times, but only one number
+            # A number may be stated several times, but with one value only.
             found = [f for f in findings if f.key == key]
             for finding in found:
                 value = self.check_value(finding)
@@ -198,14 +198,14 @@ class _Reader:
         return {**facts, "limits": limits}
 
     def show(self, findings: list[Fact], value: float | str) -> None:
-        """List a fact with the places that say it, at most three."""
+        """List a fact with at most three places that state it."""
         key = findings[0].key
         text = value if isinstance(value, str) else f"{value!r} {UNITS.get(key, '')}".strip()
         places = dict.fromkeys(f"{f.section}, line {f.line}" for f in findings)
         self.understood.append((WORDS[key], text, "; ".join(list(places)[:3])))
 
     def check_value(self, finding: Fact) -> float | str:
-        """The value of a finding, in its range and kind."""
+        """Return the value of a finding after checking its range and type."""
         value, what = finding.value, WORDS[finding.key]
         if isinstance(value, str):
             return value

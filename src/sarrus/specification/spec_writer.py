@@ -1,4 +1,4 @@
-"""The specification of a problem as XML, in sentences that our own reader understands."""
+"""Write the specification of a problem as XML, in sentences that our reader understands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .specification import LARGEST, LIBRARY, NAMESPACES, WORDS
 
 
 def write_specification(problem: Problem) -> str:
-    """The specification of a problem, as XML text in UTF-8."""
+    """Return the specification of a problem as XML text, to be stored in UTF-8."""
     steps = round(problem.duration / problem.output_step)
     if steps < 1 or not np.isclose(problem.duration / steps, problem.output_step, rtol=1e-9):
         raise ValueError(
@@ -83,7 +83,7 @@ def _mechanism_sentences(problem: Problem) -> list[str]:
     sign = "negative" if mechanism.gravity[axis] < 0 else "positive"
     alike = all(b.ends and b.mass == rod.mass for b in mechanism.bodies) and not mechanism.springs
     if not alike:
-        # too much for a sentence
+        # The mechanism is too complex for a sentence.
         found = [f"The mechanism is the model {problem.id} of Sarrus."]
     elif "windows" in problem.options:
         found = [f"A row of N windows is built of 2N+1 thin links of {_exact(length)} m"]
@@ -149,5 +149,5 @@ def _limit_sentences(problem: Problem, steps: int) -> list[str]:
 
 
 def _exact(value: float) -> str:
-    """A number with all its digits."""
+    """Return a number with all its digits."""
     return repr(float(value))

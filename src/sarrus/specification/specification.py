@@ -1,4 +1,4 @@
-"""What a specification may say, with words, units and bounds, and the problem that it means."""
+"""The content of a specification, with wording, units and bounds, and the problem that it describes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMESPACES = {
     "vCard": "http://www.globecom.net/ietf/draft/draft-dawson-vcard-xml-dtd-03",
     "xsi": "http://www.w3.org/2001/XMLSchema-instance",
 }
-# ids of the library and of the problems here
+# Ids of the library and the corresponding problems here.
 LIBRARY = {
     "A01": "simple-pendulum-a01",
     "A02": "n-four-bar",
@@ -28,14 +28,14 @@ LIBRARY = {
     "A05": "flyball-governor-a05",
 }
 
-# facts that are options of problems, and how they are called there
+# Facts that are options of problems, and their names there.
 OPTIONS = {
     "windows": "windows",
     "section": "section",
     "damping": "damping",
     "start_velocity": "speed",
 }
-# largest numbers that are believed; beyond them a file is rather wrong than large
+# Largest plausible numbers; a larger number is more likely a mistake.
 LARGEST = {
     "windows": problems.all_options()["windows"].most,
     "output_steps": 1_000_000.0,
@@ -82,14 +82,13 @@ LIMITS = ("energy_drift", "low", "high", "threshold", "end_error", "rms", "path"
 
 @dataclass(frozen=True)
 class Specification:
-    """What a specification file says; None or empty where it says nothing.
+    """The content of a specification file; None or empty where it states nothing.
 
-    file: its name; duration [s]; windows: N; start_velocity [m/s], with its axis and point; gravity: its size
-    [N/kg] and its direction, as '-y'; link_length [m], link_mass [kg], section [m], damping [N s/m]; model: its
-    address and format;
-    reference_files: name and kind; measures: title and text. understood: what, value and place;
-    not_understood: elements, attributes and sentences with numbers that were not read; notes: what was
-    decided while reading.
+    file: its name; duration [s]; windows: N; start_velocity [m/s], with its axis and point; gravity: its magnitude
+    [N/kg] and its direction, such as '-y'; link_length [m], link_mass [kg], section [m], damping [N s/m]; model:
+    its address and format; reference_files: name and kind; measures: title and text. understood: fact, value and
+    place; not_understood: elements, attributes and sentences with numbers that were not read; notes: decisions
+    made while reading.
     """
 
     id: str
@@ -131,12 +130,12 @@ class Specification:
 
 
 def specification_to_problem(specification: Specification) -> Problem:
-    """The problem that a specification means, with the numbers of the file."""
+    """Return the problem that a specification describes, with the numbers of the file."""
     return _resolve(specification)[0]
 
 
 def specification_notes(specification: Specification) -> list[str]:
-    """What was decided while reading a specification and while turning it into a problem."""
+    """Return notes on decisions made while reading a specification and converting it to a problem."""
     return [*specification.notes, *_resolve(specification)[1]]
 
 
@@ -145,7 +144,7 @@ def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     given = {option: getattr(spec, fact) for fact, option in OPTIONS.items()}
     known = [option.name for option in problems.options(name)]
     if "speed" not in known:
-        # a start velocity is compared with that of the mechanism
+        # The start velocity is checked against that of the mechanism instead.
         del given["speed"]
     if "section" not in known and not spec.section:
         del given["section"]
@@ -178,7 +177,7 @@ def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
 
 
 def _refuse(spec: Specification, what: str, why: str) -> NoReturn:
-    """Raise with the file and the place where it says something, if that is known."""
+    """Raise an error with the file and, if known, the place of the statement."""
     places = (place for said, _, place in spec.understood if said == what)
     raise SpecificationError(": ".join(filter(None, (spec.file, next(places, ""), why))))
 
@@ -197,8 +196,8 @@ def _problem_name(spec: Specification) -> str:
 
 
 def _check_same(spec: Specification, problem: Problem) -> None:
-    """Raise if the file describes another mechanism or another point than the problem has."""
-    # the options do not change what is compared, and a large N takes long to build
+    """Raise an error if the file describes another mechanism or observed point than the problem's."""
+    # The options do not change what is compared, and a large N takes long to build.
     mechanism = problems.get(problem.id).mechanism()
     strength = float(np.linalg.norm(mechanism.gravity))
     axis = int(np.argmax(np.abs(mechanism.gravity)))

@@ -1,4 +1,4 @@
-"""Studies: many runs of one mechanism on Dask, in a table that survives whatever happens.
+"""Studies: many runs of one mechanism on Dask, collected in a table; interrupted studies can be resumed.
 
     read (study file)  ->  samples (values)  ->  batches on workers  ->  parts on disk  ->  table, overview
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StudyError", "StudyStopped", "make_study_schema", "sweep"]
 
-# Dask, pandas and pyarrow load slowly
+# Dask, pandas and pyarrow load slowly.
 __getattr__ = _load = load_on_use(__name__)
 
 
@@ -39,15 +39,41 @@ def sweep(
 ) -> pd.DataFrame:
     """Run a study and return its table, one row a run.
 
-    study: a study file, or its keys as a dictionary or as keyword arguments (`vary={...}`, `record=[...]`); in
-    Python `mechanism` may be a Mechanism and a record a function of result and mechanism. out: folder of the
-    results; the same call goes on where it stopped; left out: a temporary one. workers: processes on this
-    machine, one a core if left out; scheduler: address of a Dask scheduler instead. limit: most runs in
-    this call. fresh: set earlier results in the folder aside.
+    Scripts must call this under `if __name__ == "__main__":`, because workers are new processes that import
+    the script.
 
-    Scripts call it under `if __name__ == "__main__":`, because workers are new processes that import them.
-    Raises ModelFileError for a study that cannot be read, StudyError for what stops it. Runs that fail are rows
-    with a status and a sentence.
+    Parameters
+    ----------
+    study
+        A study file, or its keys as a dictionary. The keys can also be keyword arguments (`vary={...}`,
+        `record=[...]`). In Python, `mechanism` may be a Mechanism, and a record may be a function of result and
+        mechanism.
+    out
+        Folder of the results; the same call resumes a stopped study. Default: a temporary folder.
+    workers
+        Number of processes on this machine. Default: one per core.
+    scheduler
+        Address of a Dask scheduler to use instead.
+    limit
+        Largest number of runs in this call.
+    fresh
+        Set earlier results in the folder aside.
+    progress
+        Function that is called with a `Progress` while the study runs.
+    **keys
+        Keys of the study.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per run. Failed runs are rows with a status and a message.
+
+    Raises
+    ------
+    ModelFileError
+        The study cannot be read.
+    StudyError
+        The study cannot be run or continued.
     """
     session = _load("session")
     session.check_extra()
@@ -72,5 +98,5 @@ def sweep(
 
 
 def make_study_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file."""
+    """Return the JSON Schema of a study file."""
     return _load("study_schema").make_study_schema()

@@ -1,8 +1,8 @@
-"""Runs of a batch side by side, by code of the mechanism's own, where a study keeps the topology.
+"""Vectorised runs of a batch by code specialised for the topology, where a study keeps the topology.
 
-How the numbers of a model follow from masses, places, axes, stiffnesses, motions of drives, gravity and start
-velocities is written down once for a plan, from its base alone, so that a row does not depend on the batch it came
-with. All other studies, and runs that need more care, are done one by one.
+The dependence of a model's numbers on masses, locations, axes, stiffnesses, drive motions, gravity and initial
+velocities is recorded once per plan, from its base alone, so that a row does not depend on its batch. All other
+studies, and difficult runs, are executed one by one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from . import changes
 from .records import DRIFT, is_coordinate, split_coordinate
 from .study import ChangeKind, StudyPlan, StudyRecord
 
-# settings that lanes follow
+# Settings that SIMD lanes support.
 SETTINGS = {"duration", "output_step", "tolerance", "max_steps"}
-# records that need no more than places, velocities and energies
+# Records that need only positions, velocities and energies.
 PLAIN = {"energy_drift", "time_reached", "steps"}
 CURVES = {"maximum", "minimum", "span", "final"}
-# blocks of a file whose numbers leave the topology as it is
+# Blocks of a file whose numbers do not affect the topology.
 NUMBERS = {
     *("gravity", "velocities", "angular_velocities", "bodies", "joints", "points"),
     *("forces", "torques", "springs", "torsions", "rotors", "drives"),
@@ -36,7 +36,7 @@ NUMBERS = {
 
 
 class BatchRunner:
-    """What a worker knows of a plan: how to run many of its configurations at once."""
+    """Runs many parameter sets of a plan at once on a worker."""
 
     def __init__(self, plan: StudyPlan) -> None:
         self.plan, self.points = plan, _points(plan)
@@ -53,7 +53,7 @@ class BatchRunner:
         self.numbers = Traced(variants, self.settings, self.points, base)
 
     def run(self, values: list[list[Any]]) -> EnsembleResult | None:
-        """Some configurations; those with an empty status are left. None if these values are not for lanes."""
+        """Run some parameter sets; those with an empty status are left. None if lanes do not support them."""
         given = {}
         for path, column in self.columns.items():
             at = self.plan.columns.index(column)
@@ -69,7 +69,7 @@ class BatchRunner:
 
 
 def prepare_batch_runner(plan: StudyPlan) -> BatchRunner | None:
-    """How to run a plan's configurations at once; None if they are to be run one by one."""
+    """Return a batch runner for a plan; None if its parameter sets must be run one by one."""
     settings = plan.settings
     if settings is None or plan.trajectory is not None or plan.time_limit is not None:
         return None
@@ -85,19 +85,19 @@ def prepare_batch_runner(plan: StudyPlan) -> BatchRunner | None:
     try:
         return BatchRunner(plan)
     except (NotTogetherError, MechanismError, ValueError, TypeError, KeyError):
-        # whatever it is, one by one it will be told
+        # Whatever the error is, the individual runs report it.
         return None
 
 
 def _follows(record: StudyRecord) -> bool:
-    """Whether lanes find what a record wants."""
+    """Return whether lanes compute what a record needs."""
     if record.what in PLAIN:
         return True
     if record.what not in CURVES:
         return False
     if record.argument == DRIFT:
         return True
-    # velocities are read with their rates, which lanes do not find
+    # Velocities are read with their rates, which lanes do not compute.
     return is_coordinate(record.argument) and len(split_coordinate(record.argument)[1]) == 1
 
 
@@ -113,7 +113,7 @@ def _settings(plan: StudyPlan) -> RunSettings:
 
 
 def _numbers(values: list[Any]) -> Floats | None:
-    """Plain finite numbers as an array; text with a unit is for others."""
+    """Return plain finite numbers as an array; None for others, such as text with a unit."""
     try:
         array = np.array(values)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Places in the data of a model file that belong to one body, and how they go along when its shape changes."""
+"""Locations in the data of a model file that belong to one body, and how they move when its shape changes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PLACES = ("at", "axis", "second_axis", "normal", "start", "end")
 
 
 def move_carried(data: dict[str, Any], body: str, moved: Callable[[Any], Floats]) -> None:
-    """Change data: all places of a body but its own ends, corners or centre go where `moved` says.
+    """Map, in place, all locations of a body except its ends, corners or centre by `moved`.
 
-    Joints that are apart then have one place for each body, and `assemble` closes them.
+    Joints that are then open have one location per body, and `assemble` closes them.
     """
     opened = False
     for joint in (data.get("joints") or {}).values():
@@ -33,7 +33,7 @@ def move_carried(data: dict[str, Any], body: str, moved: Callable[[Any], Floats]
 
 
 def _move_joint(joint: dict[str, Any], body: str, moved: Callable[[Any], Floats]) -> bool:
-    """Move the place of a body in a joint; whether the joint is apart then."""
+    """Move the location of a body in a joint; return whether the joint is then open."""
     bodies = joint_bodies(joint)
     if body not in bodies:
         return False
@@ -53,19 +53,19 @@ def _move_joint(joint: dict[str, Any], body: str, moved: Callable[[Any], Floats]
 
 
 def joint_bodies(joint: dict[str, Any]) -> list[str]:
-    """The names of the bodies of a joint."""
+    """Return the names of the bodies of a joint."""
     return next(value for key, value in joint.items() if key not in _PLACES and _is_names(value))
 
 
 def joint_places(joint: dict[str, Any]) -> list[Floats]:
-    """The place of each body in a joint."""
+    """Return the location of each body in a joint."""
     at = joint["at"]
     several = isinstance(at, list) and any(isinstance(p, list | str) and _is_vector(p) for p in at)
     return [read_place(p) for p in at] if several else [read_place(at)] * len(joint_bodies(joint))
 
 
 def read_place(value: Any) -> Floats:
-    """A place in metres, as it may be written in a file."""
+    """Return a location in metres from any notation that a file allows."""
     return units.vector_in_si(value, units.LENGTH)
 
 

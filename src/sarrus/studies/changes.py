@@ -1,4 +1,4 @@
-"""What a value at a path is and does: to the data of a model file, an option of a problem, or a setting."""
+"""Applies a value at a path to the data of a model file, an option of a problem, or a setting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Floats = list[float]
 def build_mechanism(
     base: Base, changes: tuple[Change, ...], values: dict[str, Any]
 ) -> tuple[Mechanism, dict[str, Any]]:
-    """The mechanism of one run and the settings that its values ask for; it is not checked here."""
+    """Build the mechanism of one run and the settings that its values define; it is not checked here."""
     options, settings = dict(base.options), {}
     edits = []
     for change in changes:
@@ -48,7 +48,7 @@ def build_mechanism(
 
 
 def change_kind(base: Base, path: str) -> ChangeKind:
-    """What a path of a study stands for; raises MechanismError for a name that is not known."""
+    """Return what a path of a study refers to; raises MechanismError for an unknown name."""
     parts = split_path(path)
     if len(parts) == 1 and base.problem:
         known = [option.name for option in problems.options(base.problem)]
@@ -73,7 +73,7 @@ def change_kind(base: Base, path: str) -> ChangeKind:
 
 
 def parameter_units(base: Base, changes: tuple[Change, ...]) -> dict[str, str]:
-    """The SI units of the columns of parameters that have one."""
+    """Return the SI units of the parameter columns that have one."""
     found: dict[str, str] = {}
     for change in changes:
         parts = split_path(change.path)
@@ -92,7 +92,7 @@ _SETTING_UNITS = {"duration": "s", "output_step": "s", "step": "s", "misfit": "m
 
 
 def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool = False) -> None:
-    """Whether a value fits its path, with its unit; spread: it may be out of bounds on its own."""
+    """Check that a value with its unit fits its path; spread: the single value may be out of bounds."""
     if change.kind is ChangeKind.OPTION:
         units.in_si(value, units.NUMBER)
     elif change.kind is ChangeKind.SETTING:
@@ -115,7 +115,7 @@ def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool =
         parts = split_path(change.path)
         path = change.path
         if parts[-1].isdigit():
-            # units are told apart for whole vectors
+            # Units are defined for whole vectors.
             path = join_path(list(parts[:-1]))
             vector = read_vector(data, path)
             get_value(data, change.path)
@@ -124,7 +124,7 @@ def check_value(data: dict[str, Any], change: Change, value: Any, spread: bool =
 
 
 def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict[str, Any]:
-    """A copy of a mechanism's data with one change."""
+    """Return a copy of a mechanism's data with one change."""
     if change.kind is ChangeKind.LENGTH:
         return set_length(data, split_path(change.path)[1], given[0])
     if change.kind is ChangeKind.SIDE:
@@ -139,7 +139,7 @@ def apply_change(data: dict[str, Any], change: Change, given: list[Any]) -> dict
 
 
 def read_vector(data: dict[str, Any], path: str) -> Floats:
-    """The vector at a path, in SI."""
+    """Return the vector at a path, in SI."""
     value = get_value(data, path)
     if isinstance(value, list) and value and isinstance(value[0], list):
         raise MechanismError(
@@ -152,34 +152,34 @@ def read_vector(data: dict[str, Any], path: str) -> Floats:
 
 
 def tilt(vector: Floats, angle: float, toward: float, about: tuple[float, ...] | None) -> Floats:
-    """A direction turned by an angle [rad].
+    """Rotate a direction by an angle [rad].
 
-    In space about `about`, or about a direction square to it that `toward` [rad] chooses; in the plane
-    anticlockwise.
+    In space the axis is `about`, or a direction perpendicular to the vector that `toward` [rad] selects; in the
+    plane the rotation is anticlockwise.
     """
     d = np.array(vector)
     c, s = np.cos(angle), np.sin(angle)
     if len(d) == 2:
         return [float(c * d[0] - s * d[1]), float(s * d[0] + c * d[1])]
     if about is None:
-        # the axis of the world that is most square to d begins the count of directions
+        # `toward` is measured from the world axis that is most nearly perpendicular to d.
         first = np.cross(d, np.eye(3)[int(np.argmin(np.abs(d)))])
         first /= np.linalg.norm(first)
         second = np.cross(d, first) / np.linalg.norm(d)
         k = np.cos(toward) * first + np.sin(toward) * second
     else:
         k = np.array(about) / np.linalg.norm(about)
-    # Rodrigues
+    # Rodrigues' rotation formula.
     turned = c * d + s * np.cross(k, d) + (1 - c) * (k @ d) * k
     return [float(x) for x in turned]
 
 
 def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]:
-    """Data with another length of a rod: it grows from its first end, and what it carries goes along.
+    """Return data with another length of a rod: it grows from its first end, and everything on it moves along.
 
-    Places on the rod are stretched along it: its end, its joints, named points, ends of its springs, places
-    of forces. Other bodies stay; joints that are now apart have a place for each body, and `assemble`
-    closes them. The mass stays.
+    Locations on the rod are stretched along it: its end, its joints, named points, ends of its springs, points of
+    application of forces. Other bodies stay; joints that are now open have one location per body, and `assemble`
+    closes them. The mass does not change.
     """
     if not length > 0:
         raise MechanismError(
@@ -211,13 +211,13 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
 
 
 def set_along(data: dict[str, Any], path: str, distance: float) -> dict[str, Any]:
-    """Data with a place elsewhere along its rod, so far from the rod's first end: `points.P.at.along`.
+    """Return data with a location moved along its rod to a distance from the rod's first end: `points.P.at.along`.
 
-    Of a joint it is the place of one of its bodies, counted from 0, `joints.C.at.1.along`: the others keep
-    theirs, and `assemble` closes the joint.
+    For a joint it is the location on one of its bodies, counted from 0, `joints.C.at.1.along`: the locations on
+    the other bodies stay, and `assemble` closes the joint.
     """
     start, unit, length = rod_of_place(data, path)
-    # ends are often typed with less digits than lengths
+    # Ends are often typed with fewer digits than lengths.
     if not -1e-9 * length <= distance <= (1.0 + 1e-9) * length:
         raise MechanismError(
             f"{path} = {distance:g} m is beyond the rod, which is {length:g} m long; give 0 to {length:g} m"
@@ -234,7 +234,7 @@ def set_along(data: dict[str, Any], path: str, distance: float) -> dict[str, Any
 
 
 def rod_of_place(data: dict[str, Any], path: str) -> tuple[Any, Any, float]:
-    """The rod that a place is on: its first end, direction and length [m]; raises MechanismError if it is none."""
+    """Return first end, direction and length [m] of the rod at a location; raises MechanismError without a rod."""
     block, name, key, *which = split_path(path)[:-1]
     entry = (data.get(block) or {}).get(name)
     if not isinstance(entry, dict) or key not in entry:
@@ -262,7 +262,7 @@ def rod_of_place(data: dict[str, Any], path: str) -> tuple[Any, Any, float]:
 
 
 def _with_plain_parent(data: dict[str, Any], path: str) -> dict[str, Any]:
-    """Data in which the vector around an entry is a list of plain numbers: `at.0` of "[1, 2] mm"."""
+    """Return data in which the vector around an entry is a list of plain numbers: `at.0` of "[1, 2] mm"."""
     parts = split_path(path)
     if not parts[-1].isdigit() or len(parts) < 2:
         return data

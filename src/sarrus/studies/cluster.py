@@ -1,4 +1,4 @@
-"""The runs of a study on Dask: batches out, rows in, whatever happens to the workers."""
+"""The runs of a study on Dask: sends batches, receives rows, and survives the loss of workers."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ from .runs import (
 from .sampling import Samples
 from .study import Study, StudyError
 
-# what a batch should take [s]: long against the scheduler's millisecond, short against a person's patience
+# Target duration of a batch [s]: long compared with the scheduler's millisecond, short for a person who waits.
 BATCH_SECONDS = 1.0
 FIRST_BATCH, LARGEST_BATCH = 4, 500
-# numbers of trajectories that a batch may carry
+# Largest number of trajectory values in a batch.
 MOST_NUMBERS = 2_000_000
-# batches that wait for each worker
+# Batches queued per worker.
 WAITING = 2
-# how long to wait for a first worker, and for one to come back [s]
+# How long to wait for a first worker, and for one to come back [s].
 PATIENCE = 60.0
-# how often the workers of this machine are started before the study ends
+# How often to try to start the workers of this machine before the study ends.
 START_ATTEMPTS = 2
-# how often workers are counted [s]
+# Interval between counts of the workers [s].
 COUNT_SECONDS = 2.0
 MEMORY_EVENTS = "worker-restart-memory"
-# what goes wrong among workers is judged here, not logged
+# Errors among workers are handled here, not logged.
 QUIET = logging.CRITICAL
 
 
 @dataclass
 class Batch:
-    """Runs that travel together.
+    """Runs that are sent together.
 
-    alone: nothing else is on its worker, because one died with these runs, or with others beside them; deaths:
-    of workers with this very run; worker: the address it is bound to, if it is alone.
+    alone: the batch has its worker to itself, because a worker died with these runs, or with others queued next to
+    them; deaths: number of workers that died with this run; worker: the address it is bound to, if it is alone.
     """
 
     numbers: list[int]
@@ -68,7 +68,7 @@ class Batch:
     worker: str = ""
 
     def halves(self) -> list[Batch]:
-        """The same runs in two batches."""
+        """Split the runs into two batches."""
         middle = len(self.numbers) // 2
         return [Batch(part, True) for part in (self.numbers[:middle], self.numbers[middle:])]
 
@@ -77,8 +77,8 @@ class Batch:
 class Work:
     """The state of a study while it runs.
 
-    seconds: spent inside runs; restarts: of workers that exceeded the time limit; remarks: what a user should
-    know.
+    seconds: time spent inside runs; restarts: number of restarted workers that exceeded the time limit; remarks:
+    messages for the user.
     """
 
     study: Study
@@ -93,7 +93,7 @@ class Work:
 
 @contextmanager
 def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
-    """A client of the scheduler at an address, or of a cluster on this machine that ends with it."""
+    """Connect to the scheduler at an address, or to a cluster on this machine that ends with the client."""
     if scheduler is None:
         with _local_cluster(workers) as cluster, Client(cluster) as client:
             yield client
@@ -119,17 +119,17 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
 
 @contextmanager
 def _local_cluster(workers: int) -> Iterator[LocalCluster]:
-    """Worker processes that nobody but this program can talk to: keys of their own, made now and kept nowhere."""
+    """Worker processes that only this program can talk to: the keys are created now and stored nowhere."""
     settings = {
-        # a worker's death is this program's to judge, and only the run it was in is suspect
+        # This program handles the death of a worker; only the run in progress is suspect.
         "distributed.scheduler.allowed-failures": 0,
         "distributed.scheduler.worker-saturation": 1.0,
-        # a worker that dies twice within this time would never be replaced
+        # Otherwise a worker that dies twice within this time would never be replaced.
         "distributed.deploy.lost-worker-timeout": "1000 days",
-        # it keeps what it saw for an hour: memory that grows with the study
+        # The profiler keeps an hour of samples, so its memory grows with the study.
         "distributed.worker.profile.enabled": False,
         "distributed.admin.system-monitor.log-length": 60,
-        # pages that any user of this machine could read
+        # Otherwise any user of this machine could read these pages.
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
     }
@@ -138,7 +138,7 @@ def _local_cluster(workers: int) -> Iterator[LocalCluster]:
 
 
 def _start_workers(workers: int) -> LocalCluster:
-    """The cluster; a worker that dies while it starts is no reason to give up, two in a row are."""
+    """Start the cluster; one worker that dies while starting is tolerated, two in a row are not."""
     failed: Exception | None = None
     for _ in range(START_ATTEMPTS):
         try:
@@ -147,10 +147,10 @@ def _start_workers(workers: int) -> LocalCluster:
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
-                    # without keys any user of this machine could run code as this one
+                    # Without keys any user of this machine could run code as this user.
                     security=Security.temporary(),
                     dashboard_address=None,
-                    # no fixed port: two studies may run side by side
+                    # No fixed port, so that two studies can run at the same time.
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     silence_logs=QUIET,
                 )
@@ -165,14 +165,14 @@ def _start_workers(workers: int) -> LocalCluster:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Threads and processes that start meanwhile never hear Ctrl-C; this program hears it afterwards.
+    """Threads and processes started inside ignore Ctrl-C; this program handles it afterwards.
 
     A terminal sends Ctrl-C to all processes, but only this one knows how to end the others.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # it would open the ears of the thread that starts it
+    # Otherwise it would unblock the signal in the thread that starts it.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -182,7 +182,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def run_study(client: Client, work: Work, local: bool) -> None:
-    """Run all pending runs; rows are written as they come in."""
+    """Run all pending runs; rows are written as they arrive."""
     try:
         _Loop(client, work, local).run()
     except OSError as error:
@@ -193,10 +193,10 @@ def run_study(client: Client, work: Work, local: bool) -> None:
 
 
 class _Loop:
-    """Batches go out to workers, and rows come in.
+    """Sends batches to workers and receives rows.
 
-    again: batches that were not begun; suspects: batches that a worker was lost with, which run at the end, each
-    alone on its worker; dead: workers that died; restarted: addresses of those that were ended because of the
+    again: batches that were not started; suspects: batches whose worker was lost, which run at the end, each
+    alone on its worker; dead: workers that died; restarted: addresses of workers that were ended because of the
     time limit.
     """
 
@@ -234,7 +234,7 @@ class _Loop:
             self.fill()
 
     def look_after(self) -> None:
-        """See what no future tells: that no worker is left, or that the one a batch is bound to is gone."""
+        """Detect what no future reports: that no worker is left, or that the worker of a batch is gone."""
         workers = self.list_workers()
         if not workers and time.monotonic() > self.seen + PATIENCE:
             raise StudyError(
@@ -243,17 +243,17 @@ class _Loop:
             )
         for future, batch in list(self.flying.items()):
             if batch.worker and batch.worker not in workers and future.status == "pending":
-                # it never began: nobody is to blame
+                # The batch never started, so it did not cause the loss.
                 del self.flying[future]
                 future.release()
                 self.suspects.append(batch)
 
     def list_workers(self) -> list[str]:
-        """Addresses of the workers there are now; raises OSError if no scheduler answers."""
+        """Return the addresses of the current workers; raises OSError if no scheduler answers."""
         try:
             found = list(self.client.nthreads())
         except (RuntimeError, ValueError, TimeoutError) as error:
-            # the client has given up
+            # The client has given up.
             raise OSError(str(error) or "no answer") from error
         self.workers, self.counted = max(len(found), 1), time.monotonic()
         if found:
@@ -261,7 +261,7 @@ class _Loop:
         return found
 
     def fill(self) -> None:
-        """Keep every worker busy, and no more: what waits here costs memory."""
+        """Keep every worker busy, but queue no more than needed, because queued batches cost memory."""
         workers = self.count_workers()
         while len(self.flying) < WAITING * workers:
             batch = self.next()
@@ -272,11 +272,11 @@ class _Loop:
             self.fill_alone()
 
     def fill_alone(self) -> None:
-        """At the end, one batch a worker: none is to suffer from a run that kills its worker."""
+        """At the end, run one batch per worker, so that a run that kills its worker affects no other."""
         if not all(batch.alone for batch in self.flying.values()):
             return
         if not self.local:
-            # workers of others come and go: one batch at a time, wherever it is
+            # Workers of an external cluster come and go: run one batch at a time, on any worker.
             if not self.flying:
                 self.submit(self.suspects.popleft())
             return
@@ -288,7 +288,7 @@ class _Loop:
                 self.submit(batch)
 
     def count_workers(self) -> int:
-        """Workers there are now: some may join or leave, which need not be asked for every batch."""
+        """Return the current number of workers, which may change; it is not queried for every batch."""
         if time.monotonic() > self.counted + COUNT_SECONDS:
             self.list_workers()
         return self.workers
@@ -317,7 +317,7 @@ class _Loop:
         error: BaseException | None = None
         if future.status == "finished":
             try:
-                # the rows are on their worker, and may be lost with it even now
+                # The rows are still on their worker and can be lost with it even now.
                 outcome = future.result(timeout=PATIENCE)
             except (KilledWorker, FutureCancelledError, OSError, TimeoutError) as lost:
                 error = lost
@@ -327,12 +327,12 @@ class _Loop:
         elif future.status == "error":
             error = future.exception()
             if not isinstance(error, KilledWorker):
-                # a worker that cannot even begin: no other package there, or another version
+                # A worker that cannot start: the package is missing there, or has another version.
                 raise StudyError(
                     f"a worker failed outside of a run: {type(error).__name__}: {error}"
                 )
         if not isinstance(error, KilledWorker):
-            # lost rows are run again; without a scheduler this raises
+            # Lost rows are run again; without a scheduler this raises.
             self.list_workers()
         self.lost(batch, error)
 
@@ -355,27 +355,28 @@ class _Loop:
             self.size = max(int(wanted), 1)
 
     def restart(self, worker: str) -> None:
-        """End a worker that hangs in a run; what else it has is lost, and run again."""
+        """End a worker that hangs in a run; its other batches are lost and run again."""
         self.work.restarts += 1
         self.restarted.add(worker)
-        # it does not answer then; its nanny starts another. A polite restart may end the nanny as well
+        # The worker does not answer now, and its nanny starts another. A graceful restart could end the nanny as
+        # well.
         with suppress(ValueError, KeyError, OSError, TimeoutError):
             self.client.run(os._exit, 1, workers=[worker], on_error="ignore")
 
     def lost(self, batch: Batch, error: BaseException | None) -> None:
-        """A worker is gone and with it a batch: its runs are tried again alone, and halved until one is left.
+        """Handle the loss of a worker: retry the runs of its batch alone, and halve it until one run is left.
 
-        Only a run that was alone on its worker each time is to blame, and given up after some deaths.
+        Only a run that was alone on its worker each time is the cause; it is given up after some deaths.
         """
         gone = getattr(error, "last_worker", None)
         address = str(getattr(gone, "address", ""))
         if gone is not None and address not in self.restarted:
-            # all batches that were on it tell of the same death
+            # All batches that were on this worker report the same death.
             self.dead.add(getattr(gone, "server_id", ""))
             self.work.deaths = len(self.dead)
         batch.worker = ""
         if not batch.alone:
-            # whose run it was is not known: others may just have waited there
+            # The run that caused it is unknown: others may just have been queued there.
             self.suspects.append(Batch(batch.numbers, True))
             return
         if len(batch.numbers) > 1:

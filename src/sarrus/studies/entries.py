@@ -1,4 +1,4 @@
-"""The entries of a study file: values with units, ranges, distributions, and records; what they stand for."""
+"""The entries of a study file and what they mean: values with units, ranges, distributions, and records."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from .records import (
 )
 from .study import Number, StudyParameter, StudyRecord
 
-# more would not fit into memory
+# More runs would not fit into memory.
 MOST_RUNS = 10_000_000
 
 
 def make_parameter(
     column: str, entry: Any, known: list[StudyParameter], variables: dict[str, Any]
 ) -> StudyParameter:
-    """The values of an entry; known: parameters before it, which it may use by name."""
+    """Return the parameter of an entry; known: parameters before it, which it may use by name."""
     if isinstance(entry, study_schema.TiltEntry):
         raise MechanismError("a variable has no direction to tilt; give the tilt at a path")
     if isinstance(entry, list | study_schema.ListEntry):
@@ -68,7 +68,7 @@ def make_parameter(
 
 
 def _number(value: Any, known: list[StudyParameter]) -> Number:
-    """A number, or the name of a column of numbers."""
+    """Return a number, or the name of a column of numbers."""
     named = next((p for p in known if p.column == value), None)
     if named is None:
         return units.parse_for(value, units.NUMBER).value
@@ -78,7 +78,7 @@ def _number(value: Any, known: list[StudyParameter]) -> Number:
 
 
 def in_si(value: Any) -> Any:
-    """A value of a study in SI: numbers with units as plain numbers, words as they are."""
+    """Convert a value of a study to SI: numbers with units become plain numbers, words are unchanged."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -96,7 +96,7 @@ def in_si(value: Any) -> Any:
 
 
 def check_spread(word: str, first: Number, second: Number) -> None:
-    """Refuse bounds in the wrong order and negative deviations."""
+    """Reject bounds in the wrong order and negative deviations."""
     if isinstance(first, str) or isinstance(second, str):
         return
     if word == "uniform" and not first < second:
@@ -106,7 +106,7 @@ def check_spread(word: str, first: Number, second: Number) -> None:
 
 
 def read_range(r: study_schema.RangeNumbers) -> list[float]:
-    """The values of a range, in SI."""
+    """Return the values of a range, in SI."""
     first, last = (units.parse_for(v, units.NUMBER).value for v in (r.first, r.last))
     if (r.count is None) == (r.step is None):
         raise MechanismError("a range needs a count or a step; give one of the two")
@@ -132,7 +132,7 @@ def read_range(r: study_schema.RangeNumbers) -> list[float]:
 
 
 def given_values(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
-    """The numbers and values of an entry as they were written; of a variable, those that it has."""
+    """Yield the numbers and values of an entry as written; for a variable, its values."""
     given: list[Any] = []
     if isinstance(entry, list):
         given = entry
@@ -156,14 +156,14 @@ def given_values(entry: Any, variables: dict[str, Any]) -> Iterator[Any]:
 
 
 def given_numbers(entry: Any) -> Iterator[float]:
-    """The plain numbers among them."""
+    """Yield the plain numbers among the values of an entry."""
     for value in given_values(entry, {}):
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield value
 
 
 def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> StudyRecord:
-    """A record as it stands in a study; name: of its column, if it has one; folder: of files with functions."""
+    """Return a record of a study; name: its column's name, if it has one; folder: folder of function files."""
     argument = None
     if callable(what):
         what = {"function": what}
@@ -190,7 +190,7 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
     if quantity.argument == COORDINATE:
         if not isinstance(argument, str):
             raise RecordError(f"'{word}' needs a quantity; give it like {{{word}: B0.x}}")
-        # what files of earlier versions call so
+        # Name in files of earlier versions.
         argument = "energy drift" if argument == "energy" else argument
         _check_words(argument)
     elif quantity.argument == VALUE:
@@ -216,7 +216,7 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
 
 
 def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
-    """What is wrong with the joint or point that a record names, in a sentence; else nothing."""
+    """Return a sentence if a record names an unknown joint or point; otherwise an empty string."""
     argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
     if argument == JOINT and record.argument is not None:
         joints = {j.name: j.bodies for j in mechanism.joints}
@@ -238,7 +238,7 @@ def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
 
 
 def _check_words(what: str) -> None:
-    """Reject what no part of any mechanism has."""
+    """Reject quantities that no part of any mechanism has."""
     if not unit_of_quantity(what):
         raise RecordError(
             f"'{what}' is not a quantity; give the name of a joint, point or body with .x, .vx or .ax, or one "
@@ -247,7 +247,7 @@ def _check_words(what: str) -> None:
 
 
 def _find_wrong_quantity(what: str, mechanism: Mechanism) -> str:
-    """What is wrong with the part that a quantity names, in a sentence; else nothing."""
+    """Return a sentence if a quantity names an unknown part; otherwise an empty string."""
     if is_coordinate(what):
         name, axis = split_coordinate(what)
         if why := find_wrong_point(name, mechanism):
@@ -265,7 +265,7 @@ def _find_wrong_quantity(what: str, mechanism: Mechanism) -> str:
 
 
 def find_wrong_point(name: str, mechanism: Mechanism) -> str:
-    """A sentence if there is no joint, point or body of this name."""
+    """Return a sentence if there is no joint, point or body of this name."""
     points = [joint.name for joint in mechanism.joints]
     points += [point.name for point in mechanism.markers]
     points += [body.name for body in mechanism.bodies]
@@ -305,7 +305,7 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Stu
     except (RecordError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # a file may end the program, or raise what has no text
+        # A file may exit the program, or raise an exception without text.
         raise RecordError(
             f"{file} cannot be run: {type(error).__name__}: {read_text(error)}"
         ) from None
@@ -313,7 +313,7 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Stu
 
 
 def _source(function: Any) -> str:
-    """The text of a function and the plain values it takes from around it, to notice a change."""
+    """Return the source of a function and the plain values of its closure, to detect changes."""
     try:
         text = inspect.getsource(function)
         around = inspect.getclosurevars(function)

@@ -1,4 +1,4 @@
-"""One program at a time in a folder."""
+"""Locks a folder, so that one program at a time uses it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..runs.provenance import now
 from .study import StudyError
 
 LOCK = "lock"
-# what a lock tells is short
+# Largest length of the text in a lock.
 MOST_CHARACTERS = 1000
 
 
 @contextmanager
 def locked(folder: Directory) -> Iterator[None]:
-    """Keep other programs out; the system frees the lock when a program ends, however it ends."""
+    """Lock out other programs; the system releases the lock when a program ends, however it ends."""
     me = {"pid": os.getpid(), "host": socket.gethostname(), "since": now()}
     number = folder.open(LOCK, os.O_RDWR | os.O_CREAT)
     with os.fdopen(number, "r+", encoding="utf-8", errors="replace") as file:
@@ -76,9 +76,9 @@ def _whose(text: str) -> str:
 
 
 def _check_owner(folder: Directory, text: str, here: Any) -> None:
-    """Refuse a file that is no lock of ours, and a lock of another machine.
+    """Reject a file that is not one of our locks, and a lock of another machine.
 
-    Locks of shared disks do not always reach other machines; what they left written does.
+    Locks on shared disks do not always reach other machines, but the text written into them does.
     """
     owner = _read_owner(text)
     if owner is None and text:
@@ -93,7 +93,7 @@ def _check_owner(folder: Directory, text: str, here: Any) -> None:
 
 
 def _read_owner(text: str) -> dict[str, str] | None:
-    """Who wrote a lock, in printable words; None if it does not say."""
+    """Return the owner of a lock in printable words; None if it is not stated."""
     try:
         owner = json.loads(text)
         return {name: shown(owner[name]) for name in ("pid", "host", "since")}

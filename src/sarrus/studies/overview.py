@@ -1,4 +1,4 @@
-"""The overview of a study: one HTML file with parallel coordinates, a scatter of any two columns, what failed."""
+"""The overview of a study: one HTML file with parallel coordinates, a scatter plot of two columns, failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 HERE, SCRIPTS = Path(__file__).parent, ("parallel.js", "overview.js")
-# numbers drawn; of larger tables every n-th run is
+# Largest number of plotted values; of larger tables every n-th run is plotted.
 MOST_NUMBERS = 300_000
 MOST_FAILURES = 300
 
@@ -38,7 +38,7 @@ def save_overview(folder: Folder, table: pa.Table) -> Path:
 
 
 def make_overview(folder: Folder, table: pa.Table) -> str:
-    """The page of a study's table."""
+    """Return the page of a study's table."""
     study, session = folder.study, folder.session
     columns, shown = _columns(table)
     statuses = table.column("status").to_pylist()
@@ -74,7 +74,7 @@ def make_overview(folder: Folder, table: pa.Table) -> str:
 
 
 def _columns(table: pa.Table) -> tuple[dict[str, Floats], Ints]:
-    """Columns of numbers, and the rows that are drawn."""
+    """Return the columns of numbers, and the rows that are plotted."""
     found = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
@@ -87,7 +87,7 @@ def _columns(table: pa.Table) -> tuple[dict[str, Floats], Ints]:
 
 
 def _plain(values: Floats) -> list[float | None]:
-    """Seven digits are more than a picture shows."""
+    """Round to seven digits, more than a plot shows."""
     return [float(f"{x:.7g}") if np.isfinite(x) else None for x in values]
 
 

@@ -1,4 +1,4 @@
-"""What can be kept of a run: built-in quantities, and functions of the user."""
+"""The records of a run: built-in quantities, and functions of the user."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 NUMBER, COUNT, TEXT, NUMBERS = "number", "count", "text", "numbers"
-# what a record may ask for
+# Arguments that a record may take.
 COORDINATE, JOINT, PLAY = "a quantity", "perhaps a joint", "a play"
 EVENT = "perhaps an event"
 DRIFT = "energy drift"
 VALUE, DESIGN = "a quantity at another", "a quantity of sarrus.design"
 
-# a sentence in a table is cut to this length
+# Messages in a table are truncated to this length.
 MOST_CHARACTERS = 2000
 
 
@@ -41,7 +41,7 @@ class RecordError(ValueError):
 
 @dataclass
 class RecordSource:
-    """What records read: the mechanism as it was written, and its result, None if there is none."""
+    """The source of records: the mechanism as written, and its result, None if there is none."""
 
     mechanism: Mechanism
     result: Result | None = None
@@ -53,7 +53,7 @@ class RecordSource:
 
     @cached_property
     def design(self) -> Design:
-        """The designer's quantities of the mechanism over a cycle of its drive."""
+        """The design quantities of the mechanism over a cycle of its drive."""
         return design(self.mechanism)
 
     @property
@@ -66,7 +66,7 @@ class RecordSource:
 
 @dataclass(frozen=True)
 class RecordedQuantity:
-    """A built-in record: type of its column, unit, and how it is read; argument: what it wants, if any.
+    """A built-in record: type of its column, unit, and how it is read; argument: the argument it needs, if any.
 
     simulated: whether it needs a simulation.
     """
@@ -79,18 +79,18 @@ class RecordedQuantity:
 
 
 def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
-    """Smallest and largest value of a curve with given values and rates: of its cubics between outputs."""
+    """Return the minimum and maximum of a curve from values and rates, using the cubics between outputs."""
     h = np.diff(t)
     candidates = [x]
-    # only between outputs where the rate changes its sign
+    # Only between outputs where the rate changes its sign.
     i = np.flatnonzero((rate[:-1] * rate[1:] < 0) & (h > 0))
     if len(i):
         h, rise = h[i], (x[i + 1] - x[i]) / h[i]
-        # rate of the cubic over s = 0..1: v0 + 2 b s + 3 c s^2
+        # Rate of the cubic over s = 0..1: v0 + 2 b s + 3 c s^2.
         b = 3 * rise - 2 * rate[i] - rate[i + 1]
         c = rate[i] + rate[i + 1] - 2 * rise
         root = np.sqrt(np.maximum(b * b - 3 * c * rate[i], 0.0))
-        # of the two roots the one between the outputs, without cancellation
+        # Of the two roots, the one between the outputs, without cancellation.
         q = -(b + np.where(b >= 0, root, -root))
         with np.errstate(divide="ignore", invalid="ignore"):
             for s in (rate[i] / q, q / (3 * c)):
@@ -102,8 +102,8 @@ def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
 
 
 def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
-    """Values of any quantity (B0.x, motor torque, total energy) at the outputs, and their rates if known."""
-    # runs in SIMD lanes have these alone
+    """Return values of any quantity (B0.x, motor torque, total energy) at the outputs; their rates if known."""
+    # Runs in SIMD lanes provide only these.
     if what == DRIFT:
         return result.energy_balance, None
     try:
@@ -116,7 +116,7 @@ def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
 
 
 def _read_coordinate(result: Result, what: str) -> tuple[Floats, Floats | None]:
-    """Values of a coordinate such as B0.x or B0.vy, and their rates if there are any."""
+    """Return values of a coordinate such as B0.x or B0.vy, and their rates if available."""
     name, axis = split_coordinate(what)
     levels, i = list(LEVELS), "xyz".index(axis[-1])
     order = [letter for letter, _ in LEVELS.values()].index(axis[:-1])
@@ -127,13 +127,13 @@ def _read_coordinate(result: Result, what: str) -> tuple[Floats, Floats | None]:
 
 
 def is_coordinate(what: str) -> bool:
-    """Whether a quantity is a coordinate, velocity or acceleration of a point: B0.x, B0.vx."""
+    """Return whether a quantity is a coordinate, velocity or acceleration of a point: B0.x, B0.vx."""
     name, _, axis = what.rpartition(".")
     return bool(name) and axis in AXES
 
 
 def split_coordinate(what: str) -> tuple[str, str]:
-    """Name and axis of a coordinate: B0.x is B0 and x."""
+    """Return name and axis of a coordinate: B0 and x for B0.x."""
     name, _, axis = what.rpartition(".")
     if not name or axis not in AXES:
         raise RecordError(
@@ -171,7 +171,7 @@ def _final(run: RecordSource, what: str) -> float:
 
 
 def _mean(run: RecordSource, what: str, power: int = 1) -> float:
-    """Mean over time of a power, by the trapezoidal rule."""
+    """Return the mean over time of a power of a quantity, by the trapezoidal rule."""
     values, t = _values(run, what) ** power, run.simulated.times
     if len(t) < 2:
         return float(values[0])
@@ -179,7 +179,7 @@ def _mean(run: RecordSource, what: str, power: int = 1) -> float:
 
 
 def split_value(text: str) -> tuple[str, str, float]:
-    """Quantity, the one it is read over, and where: "motor torque at crank angle = 90 deg", in SI."""
+    """Split "motor torque at crank angle = 90 deg": the quantity, the one it is read over, and its value in SI."""
     what, found, rest = text.partition(" at ")
     over, equals, value = rest.rpartition("=")
     if not (found and equals and what.strip() and over.strip()):
@@ -192,7 +192,7 @@ def split_value(text: str) -> tuple[str, str, float]:
 
 
 def _value(run: RecordSource, text: str) -> float:
-    """A quantity where another one first reaches a value, linear between outputs."""
+    """Return a quantity where another one first reaches a value, interpolated linearly between outputs."""
     what, over, number = split_value(text)
     values, x = _values(run, what), _values(run, over)
     hit = np.flatnonzero((x[:-1] - number) * (x[1:] - number) <= 0)
@@ -215,9 +215,9 @@ def _moment_max(run: RecordSource, joint: Any) -> float | None:
 
 
 def _reactions(run: RecordSource, joint: Any, part: str) -> float | None:
-    """The largest of a joint on any body, none if it is unbounded; or of all joints whose reactions are bounded.
+    """Return the largest reaction of a joint on any body, None if unbounded; or of all joints with bounded ones.
 
-    joint: "C", or "C on crank" for one body of it.
+    joint: "C", or "C on crank" for one of its bodies.
     """
     found = run.simulated.reactions
     joints = [j.name for j in run.mechanism.joints]
@@ -242,7 +242,7 @@ def _reactions(run: RecordSource, joint: Any, part: str) -> float | None:
 
 
 def split_joint(what: str, joints: Collection[str]) -> tuple[str, str | None]:
-    """Joint and body of "C on crank"; without a body, "C" alone. joints: the names there are."""
+    """Return joint and body of "C on crank"; for "C" the body is None. joints: the existing names."""
     for at in (i for i in range(len(what)) if what.startswith(" on ", i)):
         if what not in joints and what[:at] in joints:
             return what[:at], what[at + 4 :]
@@ -257,12 +257,12 @@ def _design(run: RecordSource, name: str) -> float:
 
 
 def _event_times(run: RecordSource, name: str | None) -> list[float]:
-    """When an event of the model occurred [s], or any of them."""
+    """Return the times of an event of the model [s], or of all events."""
     return [e.time for e in run.simulated.events if name in (None, e.name)]
 
 
 def _misfit(run: RecordSource, _: Any) -> float | None:
-    """Play that lets a locked linkage move [m]: 0 if it moves, none if nothing helps."""
+    """Return the clearance that lets a locked linkage move [m]: 0 if it moves, None if nothing helps."""
     found = run.inspection
     if found.locked is None:
         return 0.0 if found.mobility_motion > 0 else None
@@ -270,7 +270,7 @@ def _misfit(run: RecordSource, _: Any) -> float | None:
 
 
 def _reach(run: RecordSource, play: float) -> float | None:
-    """How far it moves before a joint has to open by more than `play` [rad, or lengths]."""
+    """Return how far it moves before a joint has to open by more than `play` [rad, or lengths]."""
     found = run.inspection
     if found.locked is None:
         return None
@@ -321,7 +321,7 @@ QUANTITIES: dict[str, RecordedQuantity] = {
 
 
 def column_kinds(record: StudyRecord) -> list[tuple[str, str, str]]:
-    """Column, kind and unit of all that a record keeps."""
+    """Return column, kind and unit of all values of a record."""
     if record.what == "function":
         return [(column, NUMBER, "") for column in record.columns]
     quantity = QUANTITIES[record.what]
@@ -336,7 +336,7 @@ def column_kinds(record: StudyRecord) -> list[tuple[str, str, str]]:
 
 
 def read_record(record: StudyRecord, run: RecordSource) -> dict[str, Any]:
-    """The values of a record; raises RecordError, or whatever a function of the user raises."""
+    """Return the values of a record; raises RecordError, or whatever a function of the user raises."""
     if record.what != "function":
         return {record.columns[0]: _finite(QUANTITIES[record.what].read(run, record.argument))}
     given = load_function(record)(run.result, run.mechanism)
@@ -357,7 +357,7 @@ def read_record(record: StudyRecord, run: RecordSource) -> dict[str, Any]:
 
 
 def read_text(error: BaseException) -> str:
-    """What an exception says, in text that files can hold; also if reading it raises."""
+    """Return the message of an exception as text that files can contain, even if reading it raises."""
     try:
         return str(error)[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
     except BaseException as other:
@@ -365,7 +365,7 @@ def read_text(error: BaseException) -> str:
 
 
 def load_function(record: StudyRecord) -> Callable[..., Any]:
-    """The function of a record, from its text if it came with a file."""
+    """Return the function of a record, from its source if it came with a file."""
     if record.call is not None:
         return record.call
     if record not in _LOADED:
@@ -378,7 +378,7 @@ def load_function(record: StudyRecord) -> Callable[..., Any]:
     return _LOADED[record]
 
 
-# functions of study files that this process has read
+# Functions of study files that this process has loaded.
 _LOADED: dict[StudyRecord, Callable[..., Any]] = {}
 
 
@@ -393,7 +393,7 @@ def _number(column: str, value: Any) -> float | None:
 
 
 def _finite(value: Any) -> Any:
-    """Numbers that are none become nothing, so that tables compare."""
+    """Replace values that are not finite by None, so that tables can be compared."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

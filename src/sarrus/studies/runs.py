@@ -1,4 +1,4 @@
-"""One configuration in, one row out: whatever happens in between is a status and a sentence."""
+"""Runs one parameter set and returns one row; every failure becomes a status and a message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WORKER_DIED = "worker-died"
 ERROR = "error"
 
 Row = dict[str, Any]
-# columns that every table has, besides parameters and records
+# Columns of every table, in addition to parameters and records.
 FIRST_COLUMNS = ("run", "key")
 LAST_COLUMNS = ("status", "message", "notes")
 
@@ -53,8 +53,8 @@ LAST_COLUMNS = ("status", "message", "notes")
 class BatchOutcome:
     """What a worker returns for several runs.
 
-    left: runs that were not begun, because the worker is stuck in one that exceeded the time limit;
-    seconds: spent in the runs; worker: its address; versions: of what it computed with.
+    left: runs that were not started, because the worker is stuck in one that exceeded the time limit;
+    seconds: time spent in the runs; worker: its address; versions: versions of the software it used.
     """
 
     rows: list[Row]
@@ -66,13 +66,13 @@ class BatchOutcome:
 
 
 def run_key(plan: StudyPlan, values: list[Any]) -> str:
-    """The hash of a configuration: of the plan and the values of this run."""
+    """Return the hash of the plan and the parameter values of this run."""
     text = json.dumps([plan.digest, values], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def start_row(plan: StudyPlan, number: int, values: list[Any]) -> Row:
-    """A row with number, key and parameters; no result yet."""
+    """Return a row with number, key and parameters, without results."""
     row: Row = {"run": number, "key": run_key(plan, values)}
     for column, value in zip(plan.columns, values, strict=True):
         row |= spread_value(column, value)
@@ -80,7 +80,7 @@ def start_row(plan: StudyPlan, number: int, values: list[Any]) -> Row:
 
 
 def spread_value(column: str, value: Any) -> Row:
-    """A vector is a column an entry."""
+    """Return a value as columns; a vector has one column per component."""
     if isinstance(value, list):
         out: Row = {}
         for i, entry in enumerate(value):
@@ -90,12 +90,12 @@ def spread_value(column: str, value: Any) -> Row:
 
 
 def failed_row(plan: StudyPlan, number: int, values: list[Any], status: str, message: str) -> Row:
-    """The row of a run without a result."""
+    """Return the row of a run without a result."""
     return {**start_row(plan, number, values), "status": status, "message": message, "notes": ""}
 
 
 def run_together(plan: StudyPlan, numbers: list[int], values: list[list[Any]]) -> dict[int, Row]:
-    """Rows of those runs of a batch that can be done side by side, by number."""
+    """Return the rows, by number, of those runs of a batch that can be vectorised."""
     if plan.digest not in _TOGETHER:
         _TOGETHER.clear()
         _TOGETHER[plan.digest] = prepare_batch_runner(plan)
@@ -105,7 +105,7 @@ def run_together(plan: StudyPlan, numbers: list[int], values: list[list[Any]]) -
     for i, (number, row_values) in enumerate(zip(numbers, values, strict=True)):
         if runs is not None and runs.status[i]:
             one = runs.of(i)
-            # records of such a plan read what lanes find, and nothing of the mechanism
+            # Records of such a plan read only what the SIMD lanes compute, and nothing of the mechanism.
             source = RecordSource(Mechanism(""), cast(Result, one))
             rows[number] = _row(
                 plan, number, row_values, source, one.status, one.message, one.notes
@@ -113,12 +113,12 @@ def run_together(plan: StudyPlan, numbers: list[int], values: list[list[Any]]) -
     return rows
 
 
-# how a worker runs the configurations of its plan at once, None if it cannot
+# The batch runner of a worker for each plan, None if the plan cannot be vectorised.
 _TOGETHER: dict[str, BatchRunner | None] = {}
 
 
 def run_one(plan: StudyPlan, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None]:
-    """One run: its row, and its trajectory if that is kept."""
+    """Execute one run; return its row, and its trajectory if that is kept."""
     notes: list[str] = []
     run: RecordSource | None = None
     trajectory = None
@@ -132,11 +132,11 @@ def run_one(plan: StudyPlan, number: int, values: list[Any]) -> tuple[Row, dict[
             result = simulate(mechanism, **{**plan.settings, **settings})
             run.result = result
             status, message = result.status, result.message
-            # crossings are records of their own, if they are asked for: locating them takes longer than a run
+            # Crossings are separate records, if requested: locating them takes longer than a run.
             notes += result.outcome.notes
             trajectory = _trajectory(plan, number, result, mechanism)
     except BaseException as error:
-        # also what is no Exception: Ctrl-C never reaches a worker, so it is the run's own
+        # Also catches what is not an Exception: Ctrl-C never reaches a worker, so the run itself raised it.
         status, message = describe_failure(error)
     return _row(plan, number, values, run, status, message, notes), trajectory
 
@@ -150,7 +150,7 @@ def _row(
     message: str,
     notes: list[str],
 ) -> Row:
-    """The row of a run: parameters, records, how it ended."""
+    """Return the row of a run: parameters, records, and how it ended."""
     row, notes = start_row(plan, number, values), list(notes)
     row |= _records(plan, run, notes, status == DONE)
     failed = row.pop("failed", None)
@@ -162,7 +162,7 @@ def _row(
 
 
 def describe_failure(error: BaseException) -> tuple[str, str]:
-    """Status and sentence of an exception."""
+    """Return status and message for an exception."""
     text = read_text(error)
     if isinstance(error, AssemblyError):
         return CANNOT_ASSEMBLE, text
@@ -179,7 +179,7 @@ def describe_failure(error: BaseException) -> tuple[str, str]:
 
 
 def _records(plan: StudyPlan, run: RecordSource | None, notes: list[str], done: bool) -> Row:
-    """The values of all records; of a run that failed only those that need no simulation."""
+    """Return the values of all records; for a failed run only those that need no simulation."""
     row: Row = {}
     for record in plan.records:
         needs_result = record.what == "function" or QUANTITIES[record.what].simulated
@@ -188,7 +188,7 @@ def _records(plan: StudyPlan, run: RecordSource | None, notes: list[str], done: 
         try:
             row |= read_record(record, run)
         except MechanismError as error:
-            # nothing is simulated: the first record finds out that there is no such mechanism
+            # Nothing is simulated, so the first record is where an invalid mechanism shows up.
             row.setdefault("failed", describe_failure(error))
         except BaseException as error:
             status = OUT_OF_MEMORY if isinstance(error, MemoryError) else RECORD_FAILED
@@ -196,7 +196,7 @@ def _records(plan: StudyPlan, run: RecordSource | None, notes: list[str], done: 
             text = read_text(error)
             why = text if isinstance(error, RecordError) else f"{type(error).__name__}: {text}"
             sentence = f"record '{record.columns[0]}' ({what}) failed: {why}"
-            # a run that failed has its reason; what could not be read of it is a note
+            # A failed run already has its reason; records that could not be read become notes.
             if done:
                 row.setdefault("failed", (status, sentence))
             else:
@@ -207,20 +207,20 @@ def _records(plan: StudyPlan, run: RecordSource | None, notes: list[str], done: 
 def _trajectory(
     plan: StudyPlan, number: int, result: Result, mechanism: Mechanism
 ) -> dict[str, Any] | None:
-    """Columns of a whole run: time, places and velocities of points, energy."""
+    """Return the columns of a complete run: time, positions and velocities of points, energy."""
     if plan.trajectory is None:
         return None
     names = plan.trajectory or tuple(j.name for j in mechanism.joints if j.name in result.points)
     return {"run": np.full(len(result.times), number), **trajectory_columns(result, names)}
 
 
-# batches, as a worker runs them
+# Batches, as run by a worker.
 
 
 def run_batch(
     payload: bytes, digest: str, numbers: list[int], values: list[list[Any]]
 ) -> BatchOutcome:
-    """Several runs on a worker; payload: the pickled plan, which a worker reads once; digest: its hash."""
+    """Execute several runs on a worker; payload: the pickled plan, which a worker loads once; digest: its hash."""
     plan = _read_plan(payload, digest)
     begin = time.perf_counter()
     outcome = BatchOutcome([], [], worker=_address(), versions=describe_worker())
@@ -239,7 +239,7 @@ def run_batch(
                 outcome.rows.append(failed_row(plan, number, row_values, TIME_LIMIT, sentence))
                 outcome.left = list(numbers[i + 1 :])
                 outcome.seconds = time.perf_counter() - begin
-                # the compiled run cannot be stopped: whoever gets this restarts the worker
+                # Compiled code cannot be stopped; the caller restarts the worker.
                 return outcome
             found = answer
         outcome.rows.append(found[0])
@@ -252,7 +252,7 @@ def run_batch(
 
 
 class _Watched:
-    """Runs in a thread beside, so that the time limit can be noticed while compiled code holds it."""
+    """Executes runs in a separate thread, so that the time limit is detected while compiled code runs."""
 
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
@@ -261,7 +261,7 @@ class _Watched:
         threading.Thread(target=self._work, daemon=True).start()
 
     def run(self, number: int, values: list[Any]) -> tuple[Row, dict[str, Any] | None] | None:
-        """The row of a run, or None if it takes too long."""
+        """Return the row of a run, or None if it takes too long."""
         self.wanted.put((number, values))
         try:
             return self.found.get(timeout=self.plan.time_limit)
@@ -277,7 +277,7 @@ class _Watched:
 
 
 def warm_up(plan: StudyPlan) -> None:
-    """Compile or load all kernels that the runs of a plan need, and read the functions of its records."""
+    """Compile or load all kernels that the runs of a plan need, and load the functions of its records."""
     for record in plan.records:
         if record.what == "function":
             load_function(record)
@@ -295,7 +295,7 @@ def warm_up(plan: StudyPlan) -> None:
 
 
 def describe_worker() -> dict[str, str]:
-    """What a row depends on besides its configuration: versions, and the digest of the kernels."""
+    """Return what a row depends on apart from its parameters: versions, and the digest of the kernels."""
     if not _VERSIONS:
         named = describe_versions()
         _VERSIONS.update({name: named[name] for name in ("sarrus", "numpy", "scipy", "llvmlite")})
@@ -305,7 +305,7 @@ def describe_worker() -> dict[str, str]:
 
 
 _VERSIONS: dict[str, str] = {}
-# the plan this process runs, by the hash of its payload
+# The plan of this process, by the hash of its payload.
 _PLANS: dict[str, StudyPlan] = {}
 
 
@@ -314,7 +314,7 @@ def _read_plan(payload: bytes, digest: str) -> StudyPlan:
         import cloudpickle
 
         plan = cloudpickle.loads(payload)
-        # the clock of a run starts with its kernels at hand
+        # The kernels are loaded before the clock of a run starts.
         warm_up(plan)
         _PLANS.clear()
         _PLANS[digest] = plan

@@ -1,4 +1,4 @@
-"""The values of all parameters for all runs: lists and ranges combined, random samples for each combination."""
+"""The values of all parameters for all runs: combinations of lists and ranges, with random samples for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 from .study import Study, StudyParameter
 from .study_schema import GRID, LATIN_HYPERCUBE, SOBOL
 
-# a uniform number is kept off 0 and 1, where the normal distribution is infinite
+# Uniform numbers are kept away from 0 and 1, where the normal quantile is infinite.
 TINY = 2.0**-54
 
 
@@ -25,7 +25,7 @@ class Samples:
     choices: dict[str, tuple[tuple[Any, ...], Ints]]
 
     def row(self, columns: tuple[str, ...], run: int) -> list[Any]:
-        """The values of one run, as plain Python."""
+        """Return the values of one run, as plain Python objects."""
         return [self._value(column, run) for column in columns]
 
     def _value(self, column: str, run: int) -> Any:
@@ -36,7 +36,7 @@ class Samples:
 
 
 def count_runs(study: Study) -> int:
-    """The number of runs."""
+    """Return the number of runs."""
     lengths = [len(p.values) for p in study.parameters if p.values is not None]
     if study.combine == GRID:
         return int(np.prod(lengths, dtype=object)) * study.samples
@@ -44,9 +44,9 @@ def count_runs(study: Study) -> int:
 
 
 def draw_samples(study: Study) -> Samples:
-    """All values; the same study and seed give the same bits.
+    """Draw all values; the same study and seed give identical bits.
 
-    Each combination of lists and ranges has a design of its own, from the seed and its number.
+    Each combination of lists and ranges has a separate design, from the seed and its number.
     """
     listed = [p for p in study.parameters if p.values is not None]
     random = [p for p in study.parameters if p.distribution]
@@ -71,7 +71,7 @@ def draw_samples(study: Study) -> Samples:
     choices: dict[str, tuple[tuple[Any, ...], Ints]] = {}
     for p in study.parameters:
         if p.same:
-            # a variable that is a vector or a word is repeated as it is
+            # A variable that is a vector or a word is repeated unchanged.
             if p.same in numbers:
                 numbers[p.column] = numbers[p.same]
             else:
@@ -86,7 +86,7 @@ def draw_samples(study: Study) -> Samples:
 
 
 def _design(sampling: str, seed: int, combination: int, samples: int, dimension: int) -> Floats:
-    """Numbers between 0 and 1, shape (samples, dimension)."""
+    """Return numbers between 0 and 1, shape (samples, dimension)."""
     from scipy.stats import qmc
 
     generator = np.random.default_rng([seed, combination])
@@ -94,14 +94,14 @@ def _design(sampling: str, seed: int, combination: int, samples: int, dimension:
         return np.asarray(qmc.LatinHypercube(dimension, seed=generator).random(samples))
     if sampling == SOBOL:
         with warnings.catch_warnings():
-            # a count that is no power of 2 is a remark of the study
+            # A remark of the study reports a count that is not a power of 2.
             warnings.simplefilter("ignore", UserWarning)
             return np.asarray(qmc.Sobol(dimension, seed=generator).random(samples))
     return generator.random((samples, dimension))
 
 
 def _spread(p: StudyParameter, unit: Floats, numbers: dict[str, Floats]) -> Floats:
-    """Numbers between 0 and 1 as values of a distribution."""
+    """Map numbers between 0 and 1 to values of a distribution."""
     from scipy.special import ndtri
 
     first, second = (numbers[n] if isinstance(n, str) else n for n in p.numbers)

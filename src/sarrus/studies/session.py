@@ -1,4 +1,4 @@
-"""From a study to its folder: samples, cluster, parts, table, overview; with progress on the way."""
+"""Runs a study in its folder: samples, cluster, parts, table and overview, with progress reports."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     from .study import Study
     from .study_folder import Folder
 
-# reasons that a session tells
+# Largest number of failure reasons that a session reports.
 MOST_REASONS = 5
-# worker processes that can be requested: each takes some 200 MB
+# Largest number of worker processes; each takes some 200 MB.
 MOST_WORKERS = 1000
 NEEDED = ("cryptography", "dask", "distributed", "pandas", "pyarrow")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is.
+    """Progress of a study.
 
-    runs: all; before: finished by earlier sessions; done: finished now, those before included; failed: of
-    them; seconds: since this session began; deaths: of workers; remarks: new ones.
+    runs: total number; before: finished by earlier sessions; done: finished so far, including earlier sessions;
+    failed: number of failed runs among these; seconds: since this session started; deaths: number of workers that
+    died; remarks: new remarks.
     """
 
     runs: int
@@ -49,16 +50,16 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Runs a second in this session."""
+        """Runs per second in this session."""
         return (self.done - self.before) / max(self.seconds, 1e-9)
 
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """What a session did.
+    """Summary of a session.
 
-    overhead [s]: of each run beyond the run itself, over all workers; reasons: why runs of the study ended without
-    success: how many, status and an example of the sentence, the most frequent first.
+    overhead [s]: time per run in addition to the run itself, over all workers; reasons: why runs of the study
+    failed: number of runs, status and an example of the message, most frequent first.
     """
 
     folder: Path
@@ -78,7 +79,7 @@ class SessionSummary:
 
 
 def check_extra() -> None:
-    """Say what to install if the extra is missing."""
+    """Raise an error that names the extra to install if it is missing."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise StudyError(
@@ -87,13 +88,13 @@ def check_extra() -> None:
 
 
 def run_to_table(given: str | Path | dict[str, Any], out: Path, **options: Any) -> pd.DataFrame:
-    """Run a study and read its table."""
+    """Run a study and return its table."""
     run_in_folder(read(given), out, **options)
     return read_table(out)
 
 
 def read_table(out: Path) -> pd.DataFrame:
-    """The rows of a study's finished runs, in order."""
+    """Return the rows of a study's finished runs, in order."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -108,7 +109,7 @@ def read_table(out: Path) -> pd.DataFrame:
 
 
 def read(given: str | Path | dict[str, Any]) -> Study:
-    """A study from its file or keys."""
+    """Read a study from its file or keys."""
     return (
         studies.study_reader.make_study(given)
         if isinstance(given, dict)
@@ -126,7 +127,7 @@ def run_in_folder(
     fresh: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> SessionSummary:
-    """Run what is left of a study; finished runs are kept in the folder whatever happens."""
+    """Run the remaining runs of a study; finished runs stay in the folder whatever happens."""
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
         raise StudyError(f"{short(workers)} workers; give a number from 1 to {MOST_WORKERS}")
     if limit is not None and limit < 1:
@@ -154,14 +155,14 @@ def run_in_folder(
 
 
 def count_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)
     return os.cpu_count() or 1
 
 
 class _Session:
-    """One call: the folder, what is told about it, and its clock."""
+    """One call: the folder, its remarks, and its clock."""
 
     def __init__(
         self, folder: Folder, study: Study, progress: Callable[[Progress], None] | None
@@ -180,7 +181,7 @@ class _Session:
 
     def run(self, samples: Any, workers: int, scheduler: str | None, limit: int | None) -> None:
         self.folder.save_manifest("running")
-        # kernels are compiled once, here, before workers share them
+        # Compile kernels once here, before workers share them.
         studies.runs.warm_up(self.study.plan)
         pending: Iterator[int] = (i for i in range(samples.runs) if not self.folder.done[i])
         most = samples.runs if limit is None else min(limit, samples.runs)
@@ -222,7 +223,7 @@ class _Session:
         )
 
     def close(self) -> SessionSummary:
-        """Write the table and the overview if all runs are done; what was done."""
+        """Write the table and the overview if all runs are done; return the summary."""
         folder = self.folder
         done = int(folder.done.sum())
         ran = done - self.before

@@ -1,8 +1,8 @@
 """Side lengths of planar links that are not rods: distances between the joints and named points of one body.
 
-The path of a side is `bodies.knee.sides.B.C`. A link with n places has 2 n - 3 of them, which determine its
-shape: the places are taken in the order of the file (joints, then points), and every new one is fixed by its
-distances from the first and from the one before it. Changing one keeps all others, so the list stays the same.
+The path of a side is `bodies.knee.sides.B.C`. A link with n locations has 2 n - 3 sides, which determine its
+shape: the locations are taken in the order of the file (joints, then points), and each new one is fixed by its
+distances from the first and from the previous one. Changing one side keeps all others, so the list stays the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..mechanism.elements import MechanismError
 from ..mechanism.files.paths import join_path, nearest, split_path
 from .carried import joint_bodies, joint_places, move_carried, read_place
 
-# of the link's size: places this near are one; a link this flat is straight
+# Relative to the link's size: locations this close are the same; a link this flat is straight.
 SAME = 1e-9
 
 Data = dict[str, Any]
@@ -27,17 +27,18 @@ Places = dict[str, Floats]
 
 
 def find_sides(data: Data, body: str) -> dict[tuple[str, str], float]:
-    """The side lengths of a planar body that is not a rod [m], by the names of their two joints or points."""
+    """Return the side lengths of a planar body that is not a rod [m], by the names of their two ends."""
     places = _named_places(data, body)
     return {pair: _apart(places, pair) for pair in _pairs(places)}
 
 
 def set_side(data: Data, path: str, length: float) -> Data:
-    """Data with another length of one side of a body, `bodies.knee.sides.B.C`; its other sides keep theirs.
+    """Return data with another length of one side, `bodies.knee.sides.B.C`; the body's other sides do not change.
 
-    The first place and the direction to the second stay. What else the body carries follows: corners of a plate,
-    ends of springs, places of forces, the centre of mass. Mass and inertia of a body stay, those of a plate follow
-    from its corners. Joints that are now apart have one place for each body, and `assemble` closes them.
+    The first location and the direction to the second stay. Everything else on the body follows: corners of a
+    plate, ends of springs, points of application of forces, the centre of mass. Mass and inertia of a body stay;
+    those of a plate follow from its corners. Joints that are now open have one location per body, and `assemble`
+    closes them.
     """
     body, first, second = _read_path(path)
     places = _named_places(data, body)
@@ -64,7 +65,7 @@ def _read_path(path: str) -> tuple[str, str, str]:
 
 
 def _named_places(data: Data, body: str) -> Places:
-    """Places of the joints and named points of a planar body that is not a rod."""
+    """Return the locations of the joints and named points of a planar body that is not a rod."""
     entry = (data.get("bodies") or {}).get(body)
     if not isinstance(entry, dict):
         known = list(data.get("bodies") or {})
@@ -87,7 +88,7 @@ def _named_places(data: Data, body: str) -> Places:
 
 
 def _distinct(found: Places) -> Places:
-    """One name for each place, that of the joint."""
+    """Return one name per location, that of the joint."""
     out: Places = {}
     size = _size(list(found.values()))
     for name, place in found.items():
@@ -97,7 +98,7 @@ def _distinct(found: Places) -> Places:
 
 
 def _in_order(places: Places) -> Places:
-    """As they are in the file; along their line if they have one."""
+    """Return the locations in file order; if they are collinear, along their line."""
     if len(places) < 3 or not _is_straight(places):
         return places
     names, at = list(places), np.array(list(places.values()))
@@ -106,7 +107,7 @@ def _in_order(places: Places) -> Places:
 
 
 def _pairs(places: Places) -> list[tuple[str, str]]:
-    """The sides: from each place to the next, and from the first to all that are not its neighbours before."""
+    """Return the sides: from each location to the next and, unless collinear, from the first to the others."""
     names = list(places)
     out = list(pairwise(names))
     if not _is_straight(places):
@@ -115,7 +116,7 @@ def _pairs(places: Places) -> list[tuple[str, str]]:
 
 
 def _rebuilt(places: Places, changed: tuple[str, str], length: float, path: str) -> Places:
-    """The places of a body one of whose sides has another length."""
+    """Return the locations of a body after a change of one side length."""
     wanted = {pair: _apart(places, pair) for pair in _pairs(places)} | {changed: length}
     names = list(places)
     first, second = names[:2]
@@ -142,13 +143,13 @@ def _rebuilt(places: Places, changed: tuple[str, str], length: float, path: str)
 
 
 def _side_of(places: Places, first: str, before: str, name: str) -> float:
-    """1.0 where a place is on the left of the line of two others, else -1.0."""
+    """Return 1.0 if a location is to the left of the line through two others, else -1.0."""
     a, b = places[before] - places[first], places[name] - places[first]
     return 1.0 if a[0] * b[1] - a[1] * b[0] > 0 else -1.0
 
 
 def _with_places(data: Data, body: str, old: Places, new: Places) -> Data:
-    """Data in which all that a body carries has followed its named places."""
+    """Return data in which everything on a body has followed its named locations."""
     move = _mover(old, new)
     out = copy.deepcopy(data)
     entry = out["bodies"][body]
@@ -161,7 +162,7 @@ def _with_places(data: Data, body: str, old: Places, new: Places) -> Data:
 
 
 def _mover(old: Places, new: Places) -> Callable[[Any], list[float]]:
-    """Where a place of the body goes: with its joint or point, others by the affine map that fits these best."""
+    """Return the map of locations of the body: named ones are given, others follow the best-fitting affine map."""
     before, after = np.array(list(old.values())), np.array(list(new.values()))
     mean, size = before.mean(axis=0), _size(before)
     arms = before - mean
@@ -189,7 +190,7 @@ def _size(places: Any) -> float:
 
 
 def _direction(at: Floats) -> Floats:
-    """The main direction of places, towards the last."""
+    """Return the main direction of locations, towards the last one."""
     unit = np.linalg.svd(at - at.mean(axis=0))[2][0]
     return np.asarray(unit if unit @ (at[-1] - at[0]) >= 0 else -unit)
 

@@ -1,6 +1,7 @@
-"""A study as the rest of this room sees it: parameters, changes, records, settings; all plain and frozen.
+"""A study after reading: parameters, changes, records, settings; all plain and frozen.
 
-Its identity is everything that decides its table, as plain data: a digest of it, and what changed between two.
+The identity of a study is everything that determines its table, as plain data. It is used for a digest, and for
+listing the differences of two studies.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class StudyError(ValueError):
 
 
 class StudyStopped(KeyboardInterrupt):
-    """A study was stopped by Ctrl-C before its end; its finished runs are kept.
+    """Ctrl-C stopped a study before its end; its finished runs are kept.
 
-    done: of all runs, those that are finished.
+    done: number of finished runs.
     """
 
     def __init__(self, message: str, done: int, runs: int) -> None:
@@ -55,7 +56,7 @@ class ChangeKind(Enum):
 class StudyParameter:
     """One column of values over the runs, in SI.
 
-    values: given ones, or None for a random parameter with its distribution and two numbers, which may be
+    values: given values, or None for a random parameter with its distribution and two numbers, which may be
     names of other columns; same: the column that this one repeats.
     """
 
@@ -68,9 +69,9 @@ class StudyParameter:
 
 @dataclass(frozen=True)
 class Change:
-    """What the values of some columns do to the mechanism or its settings.
+    """How the values of some columns change the mechanism or its settings.
 
-    about: axis of a tilt; else its direction is the second column (in space).
+    about: axis of a tilt; without it the second column gives the direction (in space).
     """
 
     kind: ChangeKind
@@ -81,9 +82,9 @@ class Change:
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """One thing that is kept of a run: its columns, what it is, and its argument.
+    """One record of a run: its columns, its kind, and its argument.
 
-    text: source of a function of a file; call: a function given in Python.
+    text: source of a function in a file; call: a function given in Python.
     """
 
     columns: tuple[str, ...]
@@ -105,10 +106,10 @@ class Base:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """All that a worker needs for any run of a study.
+    """Everything a worker needs for any run of a study.
 
-    settings: of `simulate`, None for verdicts only; trajectory: points to keep, () for all joints, None for
-    nothing; time_limit [s]; digest: of the configuration without the values.
+    settings: settings of `simulate`, None for verdicts only; trajectory: points to keep, () for all joints, None
+    for nothing; time_limit [s]; digest: digest of the plan without the values.
     """
 
     base: Base
@@ -125,7 +126,7 @@ class StudyPlan:
 class Study:
     """A study that was read and checked.
 
-    identity: everything that decides its table, as plain data; remarks: what a user should know.
+    identity: everything that determines its table, as plain data; remarks: messages for the user.
     """
 
     name: str
@@ -143,7 +144,7 @@ class Study:
 def make_identity(
     given: Any, file: StudyFile, base: Base, changes: list[Change], records: tuple[StudyRecord, ...]
 ) -> dict[str, Any]:
-    """Everything that decides the table, in parts that a message can name; given: the file as it was read."""
+    """Return everything that determines the table, in parts that a message can name; given: the file as read."""
     data = plain(given)
     if file.mechanism is not None and not isinstance(file.mechanism, str):
         data.pop("mechanism")
@@ -153,7 +154,7 @@ def make_identity(
         "study": study,
         "sampling": {k: data[k] for k in chosen if k in data},
     }
-    # the mechanism itself, not the name of its file
+    # The mechanism itself, not the name of its file.
     if base.data is not None:
         out["mechanism"] = plain(base.data)
     if base.problem:
@@ -166,13 +167,13 @@ def make_identity(
 
 
 def digest(value: Any) -> str:
-    """A hash of plain data."""
+    """Return a hash of plain data."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def plain(value: Any) -> Any:
-    """Plain data: no tuples, numbers of NumPy or functions."""
+    """Return plain data: no tuples, NumPy numbers or functions."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -185,7 +186,7 @@ def plain(value: Any) -> Any:
 
 
 def differences(old: Any, new: Any, where: tuple[str, ...]) -> Iterator[str]:
-    """What changed between two plain values, by path."""
+    """Yield the differences between two plain values, by path."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             place = (*where, str(key))

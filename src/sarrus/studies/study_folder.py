@@ -1,15 +1,15 @@
-"""The folder of a study: one program at a time, parts that are whole or not there, what was run by what.
+"""The folder of a study: used by one program at a time, written atomically, with a record of all sessions.
 
     study.json            the study, its digest, and the sessions that worked on it
-    parts/                finished runs: run-00000042-50-<hash>.parquet holds 50 rows from run 42 on
+    parts/                finished runs: run-00000042-50-<hash>.parquet contains 50 rows starting at run 42
     trajectories/         the same for whole trajectories, if they are kept
     damaged/              parts whose bytes changed after they were written
     results.parquet       all rows in order, once the study is finished
     overview.html         plots of the table, and what failed
 
-A part is written beside its place, forced to the disk and renamed. Its name holds the hash of its bytes: a
-part that was cut or changed is noticed, set aside and run again. The folder may come from a stranger: nothing is
-written, deleted or read through a link in it.
+A part is written to a temporary file, flushed to disk and renamed. Its name contains the hash of its bytes, so a
+truncated or changed part is detected, set aside and run again. The folder is untrusted: nothing is written,
+deleted or read through a link in it.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from .study_schema import VERSION
 
 PARTS, TRAJECTORIES, DAMAGED = "parts", "trajectories", "damaged"
 MANIFEST, RESULTS, OVERVIEW = "study.json", "results.parquet", "overview.html"
-# what users look at; it replaces only what we wrote
+# Files for users; only files written by us are replaced.
 OUTPUTS = (RESULTS, OVERVIEW)
 BEFORE = "before-"
-# bytes of parts that are read in a second, at least
+# Lower bound of the rate at which parts are read [bytes/s].
 READ_RATE = 5_000_000
-# study.json is not larger [bytes]; numbers in sentences, which differ from run to run
+# Largest size of study.json [bytes]; pattern of the numbers in messages, which differ from run to run.
 MOST_BYTES = 100_000_000
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 ENDING = ".parquet"
 _NAME = re.compile(r"run-(\d{8,})-(\d+)-([0-9a-f]{16})\.parquet")
-# what we write in a study's folder and in the folders inside it, and halves of it
+# Files that we write in a study's folder and its subfolders, including incomplete ones.
 _OURS = re.compile(rf"{_NAME.pattern}(\.\d+)?|study\.json|results\.parquet|overview\.html")
 _HALF = re.compile(rf"(?:{_OURS.pattern})\.[0-9a-f]{{12}}{re.escape(UNFINISHED)}")
 _TYPES = {
@@ -70,10 +70,10 @@ _TYPES = {
 
 @dataclass
 class Folder:
-    """The folder of a study while this program has it.
+    """The folder of a study while this program uses it.
 
-    place: the folder itself, and inside it `inner` by name; done: which runs are finished; reasons: how often runs
-    ended without success, by status and sentence; remarks: what was found.
+    place: the folder itself, and its subfolders `inner` by name; done: which runs are finished; reasons: number of
+    failed runs by status and message; remarks: what was found.
     """
 
     place: Directory
@@ -89,26 +89,26 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """Path of the folder."""
         return self.place.path
 
     @property
     def sessions(self) -> int:
-        """How many calls have worked on this study, this one included."""
+        """Number of calls that have worked on this study, including this one."""
         return len(self._sessions) + 1
 
     @property
     def failed(self) -> int:
-        """How many runs ended without success."""
+        """Number of failed runs."""
         return self.reasons.total()
 
     def most_frequent(self, count: int) -> list[tuple[int, str, str]]:
-        """How many runs, which status and an example of the sentence, the most frequent first."""
+        """Return the number of runs, the status and an example of the message, most frequent first."""
         found = self.reasons.most_common(count)
         return [(runs, status, self._examples[status, kind]) for (status, kind), runs in found]
 
     def count(self, statuses: list[str], messages: list[str]) -> None:
-        """Remember why runs ended without success; sentences that differ in numbers alone are one."""
+        """Count the reasons of failed runs; messages that differ only in numbers count as one."""
         for status, message in zip(statuses, messages, strict=True):
             if status != DONE:
                 kind = (str(status), _NUMBER.sub("#", str(message)))
@@ -116,13 +116,13 @@ class Folder:
                 self._examples.setdefault(kind, str(message))
 
     def write_part(self, rows: list[Row], trajectories: list[dict[str, Any]]) -> None:
-        """Write finished runs; afterwards they are on the disk."""
+        """Write finished runs; they are on disk when this returns."""
         if not rows:
             return
         rows = sorted(rows, key=lambda row: row["run"])
         about = {"study": digest(self.study.identity), "session": str(len(self._sessions))}
         if trajectories:
-            # first, so that a part never lacks its trajectories
+            # Trajectories first, so that a part never lacks them.
             tables = [pa.table(columns) for columns in trajectories]
             about["trajectories"] = self._write(
                 TRAJECTORIES,
@@ -145,7 +145,7 @@ class Folder:
         return name
 
     def write(self, name: str, content: bytes, place: Directory | None = None) -> None:
-        """Write a file so that it is whole or not there, also after a power failure."""
+        """Write a file atomically, also with respect to power failures."""
         place = place or self.place
         try:
             if name in OUTPUTS:
@@ -161,14 +161,14 @@ class Folder:
             ) from error
 
     def finish(self) -> pa.Table:
-        """Collect the table of all runs, in order; writes results.parquet."""
+        """Collect the table of all runs, in order, and write results.parquet."""
         table = self.collect()
         content = to_bytes(table, {"study": digest(self.study.identity)})
         self.write(RESULTS, content)
         return table
 
     def collect(self) -> pa.Table:
-        """The rows of all finished runs, in order."""
+        """Return the rows of all finished runs, in order."""
         parts = self.inner[PARTS]
         tables = [_read_table(parts.read(name)).cast(self.schema) for name in part_names(parts)]
         table = pa.concat_tables(tables) if tables else self.schema.empty_table()
@@ -198,7 +198,7 @@ class Folder:
 def open_folder(
     path: Path, study: Study, samples: Samples, command: str, fresh: bool
 ) -> Iterator[Folder]:
-    """Take the folder of a study: check what it holds, and keep other programs out of it."""
+    """Open the folder of a study: check its content and lock out other programs."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -220,14 +220,14 @@ def open_folder(
             folder._sessions = sessions
             folder.session = {"began": now(), **describe_origin(command)}
             if place.status(MANIFEST) is None:
-                # before anything else, so that a folder always says whose it is
+                # First of all, so that a folder always identifies its study.
                 folder.save_manifest("running")
             for name in (PARTS, TRAJECTORIES):
                 if name == PARTS or study.plan.trajectory is not None:
                     folder.inner[name] = held.enter_context(place.child(name, make=True))
             _read_parts(folder)
         except OSError as error:
-            # a link where a file or folder should be, or no permission
+            # A link in place of a file or folder, or missing permissions.
             raise StudyError(f"folder {shown(path)} cannot be used: {_why(error)}") from error
         yield folder
 
@@ -237,7 +237,7 @@ def _why(error: OSError) -> str:
 
 
 def table_schema(study: Study, samples: Samples) -> pa.Schema:
-    """Columns of the table: number, key, parameters, records, status, sentence, notes."""
+    """Return the columns of the table: number, key, parameters, records, status, message, notes."""
     fields = [pa.field("run", pa.int64()), pa.field("key", pa.string())]
     for column in study.plan.columns:
         if column in samples.numbers:
@@ -257,18 +257,18 @@ def table_schema(study: Study, samples: Samples) -> pa.Schema:
 
 
 def part_names(place: Directory) -> list[str]:
-    """The parts of a folder, in order; other files are the user's."""
+    """Return the parts in a folder, in order; other files belong to the user."""
     return [name for name in place.names(ENDING) if _NAME.fullmatch(name)]
 
 
 def column_units(study: Study) -> dict[str, str]:
-    """Units of the recorded columns; parameters are in SI."""
+    """Return the units of the recorded columns; parameters are in SI."""
     found = [entry for record in study.plan.records for entry in column_kinds(record)]
     return {column: unit for column, _, unit in found if unit}
 
 
 def to_bytes(table: pa.Table, about: dict[str, str]) -> bytes:
-    """A table as the bytes of a Parquet file, with words about it; the same table gives the same bytes."""
+    """Return a table as the bytes of a Parquet file with metadata; the same table gives the same bytes."""
     sink = pa.BufferOutputStream()
     kept = {**(table.schema.metadata or {}), **{f"sarrus.{k}": v for k, v in about.items()}}
     pq.write_table(table.replace_schema_metadata(kept), sink, compression="zstd")
@@ -280,7 +280,7 @@ def _read_table(content: bytes) -> pa.Table:
 
 
 def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]], list[str]]:
-    """Sessions so far, and remarks on them; refuses a folder of another study."""
+    """Return the sessions so far, and remarks on them; rejects the folder of another study."""
     path = shown(place.path)
     if place.status(MANIFEST) is None:
         _refuse_foreign(place)
@@ -319,7 +319,7 @@ def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]
 
 
 def _refuse_foreign(place: Directory) -> None:
-    """Refuse a folder that holds something, but no study."""
+    """Reject a folder that is not empty but does not contain a study."""
     others = _other_names(place)
     if others and place.status(MANIFEST) is None:
         raise StudyError(
@@ -329,7 +329,7 @@ def _refuse_foreign(place: Directory) -> None:
 
 
 def _other_names(place: Directory) -> list[str]:
-    """What a folder holds besides what every study may begin with."""
+    """Return the content of a folder apart from what any study may start with."""
     return [
         name
         for name in place.names()
@@ -338,7 +338,7 @@ def _other_names(place: Directory) -> list[str]:
 
 
 def _read_parts(folder: Folder) -> None:
-    """Find the finished runs; parts that are not whole are set aside, with a remark."""
+    """Find the finished runs; incomplete parts are set aside, with a remark."""
     for inner in (folder.place, *folder.inner.values()):
         for left in inner.names(UNFINISHED):
             status = inner.status(left)
@@ -363,7 +363,7 @@ def _read_parts(folder: Folder) -> None:
 
 
 def _remove_unfinished(folder: Folder, name: str) -> None:
-    """Remove trajectories whose part was not finished, as they will be written again; set others aside."""
+    """Remove trajectories whose part was not finished, because they will be rewritten; set others aside."""
     try:
         content = _read_whole(folder.inner[TRAJECTORIES], name)
         about = pq.read_schema(pa.BufferReader(content)).metadata or {}
@@ -376,12 +376,12 @@ def _remove_unfinished(folder: Folder, name: str) -> None:
 
 
 def _try_parts(folder: Folder, names: list[str]) -> None:
-    """Read parts in a child process first, with limits on time and memory: they may come from a stranger."""
+    """Read parts in a child process first, with limits on time and memory, because they are untrusted."""
     if not names:
         return
     place = folder.inner[PARTS]
     found = [status for name in names if (status := place.status(name)) is not None]
-    # beyond its start, what reading takes for large studies
+    # In addition to the child's startup: what reading a large study takes.
     limits = ProcessLimits(
         cpu=ProcessLimits().cpu + plain_sum(status.st_size for status in found) / READ_RATE
     )
@@ -395,11 +395,11 @@ def _try_parts(folder: Folder, names: list[str]) -> None:
 
 
 class _DamagedError(Exception):
-    """What is wrong with a part."""
+    """A damaged part; the message says what is wrong."""
 
 
 def _verify(folder: Folder, file: str) -> tuple[pa.Table, str]:
-    """The rows of a part, and its file of trajectories; raises _DamagedError if it is not what was written."""
+    """Return the rows of a part and its trajectory file; raises _DamagedError if it was changed."""
     name = _NAME.fullmatch(file)
     content = _read_whole(folder.inner[PARTS], file)
     try:
@@ -433,7 +433,7 @@ def _verify(folder: Folder, file: str) -> tuple[pa.Table, str]:
 
 
 def _read_whole(inner: Directory, file: str) -> bytes:
-    """The bytes of a part, if they have the hash of its name."""
+    """Return the bytes of a part if they match the hash in its name."""
     name = _NAME.fullmatch(file)
     try:
         content = inner.read(file)
@@ -456,7 +456,7 @@ def _set_damaged(folder: Folder, kind: str, name: str, why: str) -> None:
 
 
 def _set_aside(place: Directory) -> bool:
-    """Move what an earlier study wrote into a folder of its own, if there is one; other files stay."""
+    """Move the files of an earlier study, if any, into a separate folder; other files stay."""
     held = _other_names(place)
     if not held:
         return False
@@ -465,14 +465,14 @@ def _set_aside(place: Directory) -> bool:
     ) as aside:
         for name in (PARTS, TRAJECTORIES, DAMAGED):
             _move_parts(place, aside, name)
-        # the manifest last: without it nothing says whose the rest is
+        # The manifest last: without it nothing identifies the other files.
         for name in sorted(filter(_OURS.fullmatch, held), key=lambda name: name == MANIFEST):
             place.move(name, aside, name)
     return True
 
 
 def _move_parts(place: Directory, aside: Directory, kind: str) -> None:
-    """Move what we wrote in a folder of parts; a link in its place moves itself, what else is there stays."""
+    """Move our files in a folder of parts; a link in its place is moved itself, other files stay."""
     status = place.status(kind)
     if status is None:
         return

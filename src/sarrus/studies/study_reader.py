@@ -1,4 +1,4 @@
-"""A study from its file or from plain data: every problem named with its key, and its line if it has one."""
+"""Reads a study from its file or from plain data; every error names its key, and its line if it has one."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def load_study(path: str | Path) -> Study:
 
 
 def make_study(data: dict[str, Any]) -> Study:
-    """A study from plain data, in which a mechanism and functions may be Python objects."""
+    """Make a study from plain data, in which a mechanism and functions may be Python objects."""
     return read_study(Document("study", {"sarrus_study": study_schema.VERSION, **data}), Path())
 
 
 def read_study(document: Document, folder: Path) -> Study:
-    """The study of a document; whatever is wrong with it is one ModelFileError."""
+    """Read the study of a document; all errors in it raise one ModelFileError."""
     file = validate_study(document)
     reader = _Reader(document, file, folder)
     study = reader.read()
@@ -67,7 +67,7 @@ def read_study(document: Document, folder: Path) -> Study:
 
 
 class _Reader:
-    """Makes a study of a validated file and collects what is wrong."""
+    """Builds a study from a validated file and collects the errors."""
 
     def __init__(self, document: Document, file: study_schema.StudyFile, folder: Path) -> None:
         self.document = document
@@ -135,7 +135,7 @@ class _Reader:
         self.check_first(study)
         return study
 
-    # the mechanism
+    # Mechanism.
 
     def base(self) -> Base | None:
         given, problem = self.file.mechanism, self.file.problem
@@ -166,7 +166,7 @@ class _Reader:
             return None
 
     def fixed(self, base: Base) -> Base:
-        """The base with what `set` gives for all runs."""
+        """Return the base with the values of `set`, which apply to all runs."""
         options, data = dict(base.options), base.data
         kinds = {}
         for path, value in self.file.set.items():
@@ -207,13 +207,13 @@ class _Reader:
         return Base(base.problem, options, data, base.source)
 
     def check_apart(self, block: str, paths: Iterable[str]) -> None:
-        """Of two paths to one number the second would overwrite the first, and their column would stand twice."""
+        """Reject two paths to one number: the second would overwrite the first, and duplicate its column."""
         with suppress(MechanismError):
             if both := find_overlap(paths):
                 why = f"'{both[0]}' gives this number too; leave one of the two out"
                 self.problem((block, both[1]), why)
 
-    # parameters
+    # Parameters.
 
     def variation(self, base: Base, path: str, entry: Any) -> None:
         where: Where = ("vary", path)
@@ -226,7 +226,7 @@ class _Reader:
             if kind is ChangeKind.SETTING and self.file.simulate is False:
                 raise MechanismError("nothing is simulated, so there are no settings")
             change = Change(kind, path, (path,))
-            # all numbers of an entry are of the kind of its path
+            # All numbers of an entry have the kind of its path.
             parameter = self.parameter(where, path, entry)
             if parameter is None:
                 return
@@ -258,7 +258,7 @@ class _Reader:
         self.changes.append(Change(ChangeKind.TILT, path, tuple(columns), about))
 
     def example(self, base: Base) -> dict[str, Any]:
-        """The data of one mechanism of the study, to check paths and units with."""
+        """Return the data of one mechanism of the study, for checking paths and units."""
         if base.data is not None:
             return base.data
         options = dict(base.options)
@@ -268,7 +268,7 @@ class _Reader:
         return to_data(problems.get(base.problem, **options).mechanism())
 
     def parameter(self, where: Where, column: str, entry: Any) -> StudyParameter | None:
-        """The values of an entry as a parameter; None if it cannot be read."""
+        """Return an entry as a parameter; None if it cannot be read."""
         try:
             made = make_parameter(column, entry, self.parameters, self.file.variables)
         except (MechanismError, UnitError, ValueError) as error:
@@ -277,7 +277,7 @@ class _Reader:
         self.parameters.append(made)
         return made
 
-    # what else there is
+    # Everything else.
 
     def settings(self, base: Base) -> dict[str, Any] | None:
         if self.file.simulate is False:
@@ -291,7 +291,7 @@ class _Reader:
             written = {"duration": problem.duration, "output_step": problem.output_step, **written}
             if "duration" in given:
                 written.pop("output_step", None)
-        # a step replaces a tolerance, and the other way round
+        # A step replaces a tolerance, and vice versa.
         if "step" in given:
             written.pop("tolerance", None)
         if "tolerance" in given:
@@ -339,7 +339,7 @@ class _Reader:
             except (RecordError, MechanismError, UnitError, OSError) as error:
                 self.problem(where, error)
                 continue
-            # vectors have a column an entry
+            # Vectors have one column per component.
             ends = {c: re.sub(r"(\.[0-9]+)+$", "", c) for c in record.columns}
             twice = next((c for c, end in ends.items() if c in taken or end in taken), None)
             if twice is not None:
@@ -354,7 +354,7 @@ class _Reader:
             self.problem((), f"this study has {runs} runs; at most {MOST_RUNS} are possible")
 
     def check_first(self, study: Study) -> None:
-        """Problems that any mechanism of the study would have: wrong names in records and trajectories."""
+        """Check for errors of every mechanism of the study: unknown names in records and trajectories."""
         plan = study.plan
         if self.problems or any(c.kind is ChangeKind.OPTION for c in plan.changes):
             return
@@ -372,7 +372,7 @@ def _taken(column: str) -> str:
 
 
 def _short(error: Exception, path: str) -> str:
-    """A sentence about a value without what the key in front of it says already."""
+    """Return a message about a value, without the part that its key already states."""
     lines = error.problems if isinstance(error, ModelFileError) else [str(error)]
     text = lines[0].removeprefix(": ")
     for part in (path, path.rpartition(".")[0]):

@@ -1,4 +1,4 @@
-"""The format of a study file as pydantic models: what is checked and printed as a schema, and slips in words."""
+"""The format of a study file as pydantic models, for validation and the schema; error messages in words."""
 
 # mypy: disable-error-code="valid-type"
 # types of quantities are made by functions, which mypy cannot follow
@@ -37,14 +37,14 @@ VERSION = 1
 LATIN_HYPERCUBE, SOBOL = "latin-hypercube", "sobol"
 GRID, LIST = "grid", "list"
 
-# a number, a quantity such as "10 mm", or the name of a variable
+# A number, a quantity such as "10 mm", or the name of a variable.
 _VALUE = {
     "title": "number, quantity or name of a variable",
     "anyOf": [{"type": "number"}, {"type": "string"}],
     "examples": [0.5, "10 mm", "error"],
 }
 Value = Annotated[Any, WithJsonSchema(_VALUE)]
-# what may stand at a path of a model file
+# Any value that a path of a model file may have.
 _ANYTHING = {"description": "a value as a model file has it", "examples": ["2 kg", [0, 0, 1]]}
 Anything = Annotated[Any, WithJsonSchema(_ANYTHING)]
 
@@ -215,7 +215,7 @@ class StudyFile(Section):
 
 
 def make_study_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file, for editors and other programs."""
+    """Return the JSON Schema of a study file, for editors and other programs."""
     return {"$schema": SCHEMA_ID, **StudyFile.model_json_schema()}
 
 
@@ -223,7 +223,7 @@ SETTINGS = tuple(known_keys(SettingsEntry))
 
 
 def validate_study(document: Document) -> StudyFile:
-    """The file as pydantic read it; raises ModelFileError with a line for each slip."""
+    """Validate a study file; raises ModelFileError with one line per error."""
     data = document.data
     version = data.get("sarrus_study") if isinstance(data, dict) else None
     if not isinstance(data, dict) or "sarrus_study" not in data:
@@ -239,7 +239,7 @@ def validate_study(document: Document) -> StudyFile:
         found = [
             document.message(where, why)
             for kind, where, why in slips
-            # a mapping with a slip in it was not meant to be `false`, the other thing that may stand there
+            # A mapping with an error in it was not meant to be `false`, the alternative at this key.
             if kind not in ("literal_error", "bool_type")
             or not any(len(w) > len(where) and w[: len(where)] == where for _, w, _ in slips)
         ]
@@ -247,13 +247,13 @@ def validate_study(document: Document) -> StudyFile:
 
 
 def translate_slip(error: Any, data: Any) -> tuple[Where, str]:
-    """Path and sentence of one error of pydantic."""
+    """Return path and message of one error of pydantic."""
     kind, context = error["type"], error.get("ctx", {})
     *above, last = error["loc"]
     where: list[str | int] = []
     place = data
     for part in above:
-        # names of alternatives stand between the keys
+        # Names of alternatives appear between the keys.
         if isinstance(place, dict | list) and _has(place, part):
             where.append(part)
             place = place[part]
@@ -293,7 +293,7 @@ def _has(place: Any, part: Any) -> bool:
 
 
 def _keys(where: list[str | int]) -> list[str]:
-    """The keys that may stand at a place of a study."""
+    """Return the keys allowed at a path of a study."""
     if not where:
         return known_keys(StudyFile)
     if where[0] == "simulate":
@@ -306,7 +306,7 @@ def _keys(where: list[str | int]) -> list[str]:
 
 
 def _wanted(where: list[str | int]) -> str:
-    """What to write at a place, by the example of its field."""
+    """Return what to write at a path, from the example of its field."""
     models = (StudyFile, SettingsEntry, RangeNumbers, UniformEntry)
     key = next((part for part in reversed(where) if isinstance(part, str)), "")
     for model in (*models, NormalEntry, ListEntry, TiltEntry):

@@ -1,4 +1,4 @@
-"""The truth about rank: mobility, redundancy in joint language, and which reactions can be trusted."""
+"""Rank of the joint equations: mobility, redundancy by joints, and uniqueness of reactions."""
 
 from ..lazy import load_on_use
 from .inspection import Inspection, inspect_equations

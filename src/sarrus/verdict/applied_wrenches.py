@@ -1,8 +1,8 @@
-"""What acts on the bodies besides gravity and joints: forces, torques, springs, torsions, user forces.
+"""Applied forces on the bodies other than gravity and joints: forces, torques, springs, torsions, user forces.
 
-Written in physical units from the poses and velocities of the bodies alone. The force kernels of a
-simulation work in natural coordinates; this is the other way to the same forces. Only what a spring makes
-of its length and a torsion of its angle, their laws, are those of the kernels.
+They are computed in physical units from the poses and velocities of the bodies alone. The force kernels of a
+simulation work in natural coordinates; this is an independent route to the same forces. Only the laws of springs
+(force over length) and torsions (torque over angle) are shared with the kernels.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from .joint_frames import GROUND, find_point
 class BodyMotion:
     """Poses and velocities of all bodies at n outputs.
 
-    times [s], (n,); centers [m] (counted from the origin of the joint equations), their velocities and
-    accelerations, turns from the start, spins [rad/s] and their rates: (n, nb, 3) or (n, nb, 3, 3).
+    times [s], (n,); centers [m] (relative to the origin of the joint equations), their velocities and
+    accelerations, rotations since the start, angular velocities [rad/s] and their rates: (n, nb, 3) or (n, nb, 3,
+    3).
     """
 
     times: Floats
@@ -48,7 +49,7 @@ class _Points:
     arms: Floats
 
     def states(self, motion: BodyMotion) -> tuple[Floats, Floats, Floats]:
-        """Arms, places and velocities now, (n, points, 3) each."""
+        """Current arms, positions and velocities, (n, points, 3) each."""
         arms = np.einsum("tpij,pj->tpi", _of(motion.turns, self.bodies, np.eye(3)), self.arms)
         places = _of(motion.centers, self.bodies) + arms
         spins = _of(motion.spins, self.bodies)
@@ -57,12 +58,12 @@ class _Points:
 
 @dataclass(frozen=True, eq=False)
 class BodyLoads:
-    """All loads of a mechanism as arrays; `wrenches` is what they do to the bodies.
+    """All applied forces of a mechanism as arrays; `wrenches` evaluates them on the bodies.
 
-    forces: points, vectors and whether they turn with the body; torques: bodies, vectors, whether they
-    turn; springs: ends on both bodies and (stiffness, damping, free length, preload); torsions: pairs of
-    the joint equations and (stiffness, damping, free angle, torque); rotors: pairs and (inertia, mass);
-    user: points and functions.
+    forces: points, vectors and whether they rotate with the body; torques: bodies, vectors, whether they rotate;
+    springs: ends on both bodies and (stiffness, damping, free length, preload); torsions: pairs of the joint
+    equations and (stiffness, damping, free angle, torque); rotors: pairs and (inertia, mass); user: points and
+    functions.
     """
 
     equations: JointEquations
@@ -76,7 +77,7 @@ class BodyLoads:
     def wrenches(self, motion: BodyMotion, angles: Floats | None = None) -> Floats:
         """Force and moment about the centre that act on each body, (n, nb, 6) [N, N m].
 
-        angles: of the torsions [rad], (n, torsions), unwrapped; found from the motion if left out.
+        angles: of the torsions [rad], (n, torsions), unwrapped; by default computed from the motion.
         """
         n, nb = motion.centers.shape[:2]
         out = np.zeros((nb + 1, n, 6))
@@ -88,7 +89,7 @@ class BodyLoads:
             self._add_rotors(out, motion)
         for name, points, function in self.user:
             self._add_user(out, motion, name, points, function)
-        # the last one is the ground, which takes everything
+        # the last entry is the ground, which is dropped
         return np.swapaxes(out[:nb], 0, 1)
 
     def _add_forces(self, out: Floats, motion: BodyMotion) -> None:
@@ -108,7 +109,7 @@ class BodyLoads:
         arms_a, a, va = first.states(motion)
         arms_b, b, vb = second.states(motion)
         length = np.linalg.norm(b - a, axis=2)
-        # a spring without length has no direction and pulls nowhere
+        # a spring of zero length has no direction and exerts no force
         along = (b - a) / np.where(length > 0, length, 1.0)[..., None]
         rate = np.einsum("tpi,tpi->tp", along, vb - va)
         force = spring.pull(numbers.T, length, rate)[..., None] * along
@@ -125,12 +126,12 @@ class BodyLoads:
             _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
 
     def _add_rotors(self, out: Floats, motion: BodyMotion) -> None:
-        """What rotors withstand: inertia times the acceleration of the joint's coordinate, on both bodies."""
+        """Inertia forces of rotors: inertia times the acceleration of the joint's coordinate, on both bodies."""
         pairs, numbers = self.rotors
         e = self.equations
         axes, _, rises = self._turning(motion, pairs)
         turning = rises[..., None] * axes
-        # of a slider: the point of the second body, and the point of the first that is there now
+        # for a slider: the point of the second body, and the coincident point of the first
         bodies = e.pair_bodies[pairs]
         balls = [e.kinds[e.pair_joint[p]].row.is_ball for p in pairs]
         turning[:, balls] = _relative_turning(motion, *bodies[balls].T)
@@ -158,7 +159,7 @@ class BodyLoads:
         places = (places + self.equations.origin)[..., :dimension]
         force = np.zeros_like(arms)
         for i, t in enumerate(motion.times):
-            # copies: a user may write into what is given
+            # copies: user functions may write into their arguments
             given = places[i].copy(), velocities[i, :, :dimension].copy()
             value = np.asarray(function(float(t), *given), dtype=float)
             fault = find_fault(value, (len(points.bodies), dimension))
@@ -186,26 +187,26 @@ class BodyLoads:
 
     @staticmethod
     def angles(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> Floats:
-        """Angles that go on counting beyond a turn, from what `look` found at all outputs.
+        """Unwrapped angles, which count whole turns, from the results of `look` at all outputs.
 
         The first output is within half a turn of the start position.
         """
         return unwrap(times, shown, rates, rises)[0]
 
     def _turning(self, motion: BodyMotion, pairs: Ints) -> tuple[Floats, Floats, Floats]:
-        """Axes of some pairs now, and the rates and accelerations of their angles."""
+        """Current axes of some pairs, and the rates and accelerations of their angles."""
         a, b = self.equations.pair_bodies[pairs].T
         axes = np.einsum(
             "tpij,pj->tpi", _of(motion.turns, a, np.eye(3)), self.equations.pair_axis[pairs]
         )
         w = _of(motion.spins, b) - _of(motion.spins, a)
         w1 = _of(motion.spin_rates, b) - _of(motion.spin_rates, a)
-        # the axis turns with both bodies: its own turning is along w and adds nothing
+        # the axis rotates with both bodies: its own rotation is along w and adds nothing
         return axes, np.einsum("tpi,tpi->tp", w, axes), np.einsum("tpi,tpi->tp", w1, axes)
 
 
 def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoads:
-    """The loads of a checked mechanism."""
+    """The applied forces of a checked mechanism."""
     number = {name: i for i, name in enumerate(equations.bodies)} | {mechanism.GROUND: GROUND}
 
     def points(items: list[tuple[str, Floats]]) -> _Points:
@@ -260,14 +261,14 @@ def _of(values: Floats, bodies: Ints, ground: Floats | float = 0.0) -> Floats:
 
 
 def _accelerate(motion: BodyMotion, bodies: Ints, arms: Floats) -> Floats:
-    """Accelerations of points of bodies, by their arms now, (n, points, 3)."""
+    """Accelerations of points of bodies from their current arms, (n, points, 3)."""
     w, w1 = _of(motion.spins, bodies), _of(motion.spin_rates, bodies)
     turning = np.cross(w1, arms) + np.cross(w, np.cross(w, arms))
     return _of(motion.accelerations, bodies) + turning
 
 
 def _relative_turning(motion: BodyMotion, first: Ints, second: Ints) -> Floats:
-    """Rates of the spin of second bodies relative to first ones, as these see them."""
+    """Rates of the angular velocity of second bodies relative to first ones, in the frame of the first."""
     w = _of(motion.spins, second) - _of(motion.spins, first)
     w1 = _of(motion.spin_rates, second) - _of(motion.spin_rates, first)
     return w1 - np.cross(_of(motion.spins, first), w)

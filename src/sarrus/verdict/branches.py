@@ -1,6 +1,6 @@
 """The branches through a configuration, as records and in sentences; the mathematics is in `local`.
 
-Drives are left out unless they are held on request: they prescribe how fast, and the joints along which branches.
+Drives are ignored unless the caller asks to lock them: drives prescribe the speed, joints determine the branches.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ CUSP = "cusp"
 ISOLATED = "isolated"
 SHAKY = "infinitesimally mobile"
 UNDECIDED = "undecided"
-# branches are listed up to so many
+# largest number of branches listed
 MOST = 2048
-# velocities of so many points in a sentence, and so many branches
+# largest number of point velocities, and of branches, in a sentence
 MOST_WORDS = 8
 MOST_LINES = 16
-# mechanisms with more coordinates are not analysed: their Jacobian is decomposed as a dense matrix
+# larger mechanisms are not analysed, because their Jacobian is decomposed as a dense matrix
 MOST_COORDINATES = 1500
-# powers with which displacements across a tangent go; higher ones are zero near by
+# largest exponent of displacements normal to the tangent; with higher exponents they vanish nearby
 MOST_POWER = 16.0
 
 
 @dataclass(frozen=True, eq=False)
 class BranchSite:
-    """The configuration that a branch leads through: coordinates of a model, and the rates of a motion so far."""
+    """The configuration of a branch: coordinates of a model, and the current rates of the motion."""
 
     model: Model
     coordinates: Floats
@@ -60,33 +60,36 @@ class Branch:
     Attributes
     ----------
     dimension : int
-        Its finite mobility: how many degrees of freedom the mechanism has on it.
+        Finite mobility: the number of degrees of freedom of the mechanism on this branch.
     tangent : array, shape (coordinates, dimension)
-        Orthonormal basis of its tangent space.
+        Orthonormal basis of the tangent space.
     direction : array, shape (coordinates,)
-        Rates of the coordinates along it, the fastest body turning at 1 rad/s (or moving by one length of the
-        mechanism a second).
+        Rates of the coordinates along the branch, scaled so that the fastest body rotates at 1 rad/s (or
+        translates by one length of the mechanism per second).
     velocities, turning : dict
-        The same as velocities of joints and named points [m/s] and angular velocities of bodies [rad/s].
+        The same motion as velocities of joints and named points [m/s] and angular velocities of bodies [rad/s].
     two_sided : bool
-        Whether it can be followed both ways. A cusp cannot: both of its ends leave along `direction`.
+        Whether the branch can be followed in both directions. A cusp cannot: both of its ends leave along
+        `direction`.
     contact : float
-        p, if another branch with the same tangent parts from it like s^p at a distance s; 0 if there is none.
+        Exponent p if another branch has the same tangent and separates from this one like s^p at a distance s; 0
+        if there is no such branch.
     instantaneous : int
-        Dimension of the null space of the Jacobian along the branch; more than `dimension` where it is
-        infinitesimally mobile all along.
+        Dimension of the null space of the Jacobian along the branch. It exceeds `dimension` where the mechanism is
+        infinitesimally mobile along the whole branch.
     order : int
         Order of the Taylor terms that decided.
     residual : float
-        Largest residual of the joint equations at the configurations nearby that confirm it, in lengths of a link.
+        Largest residual of the joint equations at the nearby configurations that confirm the branch, in link
+        lengths.
     so_far : bool
-        Whether a simulation came along its tangent.
+        Whether a simulation arrived along its tangent.
     ahead, behind : array or None
-        Displacements of the coordinates of these configurations.
+        Displacements of the coordinates at these configurations.
     decided : bool
-        Whether Taylor terms and the configurations nearby agree.
+        Whether the Taylor terms and the nearby configurations agree.
     conical : bool
-        Whether its tangents form a cone, not a plane; `tangent` is then the tangent plane of the cone along
+        Whether the tangents form a cone rather than a plane. `tangent` is then the tangent plane of the cone along
         `direction`.
     """
 
@@ -117,7 +120,7 @@ class Branch:
 
     @property
     def reversed(self) -> Branch:
-        """The same branch the other way; a cusp leaves one way only, and exchanges its two ends."""
+        """The same branch in the opposite direction; a cusp is one-sided, so its two ends are swapped."""
         if not self.two_sided:
             return replace(self, ahead=self.behind, behind=self.ahead)
         return replace(
@@ -131,7 +134,7 @@ class Branch:
 
     @property
     def kind(self) -> str:
-        """Its mobility and form in words."""
+        """The mobility and shape of the branch in words."""
         words = [f"mobility {self.dimension}"]
         if self.instantaneous > self.dimension:
             words.append(f"instantaneous mobility {self.instantaneous} all along")
@@ -152,7 +155,7 @@ class Branch:
         return "along the motion so far: " if self.contact else "the motion so far: "
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {
             "dimension": self.dimension,
             "two_sided": self.two_sided,
@@ -176,21 +179,24 @@ class Branches(Sentences):
     Attributes
     ----------
     branches : tuple of Branch
+        The branches that are listed.
     classification : str
         "regular", "transversal crossing", "tangential bifurcation", "cusp", "isolated", "infinitesimally mobile"
-        or         "undecided"; classes: all that apply.
+        or "undecided". `classes` lists all that apply.
     order : int
-        Order of the Taylor terms that decided, or up to which nothing was decided.
+        Order of the Taylor terms that decided, or the order up to which the analysis remained undecided.
     freedoms, dependences : int
-        First-order degrees of freedom of the coordinates, and dependent equations.
+        Number of first-order degrees of freedom of the coordinates, and of redundant equations.
     count : int
-        How many branches there are; complete: whether all are listed, else it is a lower bound.
+        Number of branches. `complete` states whether all of them are listed; otherwise the number is a lower
+        bound.
     gap : int
-        Power of the displacement with which the joints open along the velocities that lead back; 0 if none does.
+        Exponent of the displacement with which the joints open along velocities that are infinitesimal only; 0 if
+        there are none.
     self_stress : SelfStress or None
-        Of an infinitesimally mobile configuration.
+        Self-stress of an infinitesimally mobile configuration.
     misfit, holds_within : float
-        Largest quantity taken as zero, and the limit up to which the result holds [m].
+        Largest quantity treated as zero, and the limit up to which the result is valid [m].
     """
 
     name: str
@@ -222,12 +228,12 @@ class Branches(Sentences):
 
     @property
     def leads_nowhere(self) -> bool:
-        """Whether there are velocities, and all of them are infinitesimal only."""
+        """Whether the joints allow velocities, but all of them are infinitesimal only."""
         return self.decided and self.freedoms > 0 and not self.branches
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """The different finite mobilities of the branches."""
+        """The distinct finite mobilities of the branches."""
         return tuple(sorted({b.dimension for b in self.branches}))
 
     def __len__(self) -> int:
@@ -241,7 +247,7 @@ class Branches(Sentences):
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence."""
+        """The result in one sentence."""
         return self.sentences[0].rstrip(".")
 
     @property
@@ -258,7 +264,17 @@ class Branches(Sentences):
     def path(self, branch: Branch, steps: int = 12) -> Floats:
         """Displacements of the coordinates along a branch, from `behind` over the configuration to `ahead`.
 
-        Shape (2 steps + 1, coordinates); fewer rows where an end was not reached.
+        Parameters
+        ----------
+        branch : Branch
+            One of the branches.
+        steps : int
+            Number of steps on each side.
+
+        Returns
+        -------
+        array, shape (2 steps + 1, coordinates)
+            Displacements; there are fewer rows if an end was not reached.
         """
         assert self.model is not None
         assert self.coordinates is not None
@@ -267,7 +283,10 @@ class Branches(Sentences):
     def plot(self, *points: str) -> Any:
         """A matplotlib figure: the mechanism, and the paths of points along each branch, in one colour each.
 
-        points: names of joints, points or bodies; the first three that move if left out.
+        Parameters
+        ----------
+        *points : str
+            Names of joints, points or bodies. The default is the first three that move.
         """
         from ..scene import branch_figure
 
@@ -289,7 +308,7 @@ class Branches(Sentences):
         return f"<div><strong>{escape(self.classification)}</strong><ul>{lines}</ul>{table}</div>"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {
             "classification": self.classification,
             "classes": list(self.classes),
@@ -318,9 +337,10 @@ def find_branches(
     most: int = MOST,
     hold_drives: bool = False,
 ) -> Branches:
-    """The branches through the configuration q; v: rates of the motion so far, if there is one.
+    """Find the branches through the configuration q.
 
-    most: at most so many are listed; hold_drives: with the drives at their present values.
+    v: rates of the current motion, if there is one; most: largest number of branches listed; hold_drives: lock the
+    drives at their present values.
     """
     if len(q) > MOST_COORDINATES:
         return _too_large(model, q)
@@ -396,7 +416,7 @@ def _classify(found: Analysis) -> tuple[str, ...]:
 
 
 def _share_tangents(branches: tuple[LocalBranch, ...]) -> bool:
-    """Whether the tangent space of a branch lies in that of a larger one."""
+    """Whether the tangent space of a branch lies in that of a branch of larger dimension."""
     for a in branches:
         for b in branches:
             if a is b or a.dimension > b.dimension or a.group == b.group:
@@ -464,7 +484,7 @@ def _branch_sentences(x: Branches) -> Iterator[str]:
 
 
 def _records(site: BranchSite, e: JointEquations, found: tuple[LocalBranch, ...]) -> list[Branch]:
-    """The records of branches through a configuration."""
+    """The records of the branches through a configuration."""
     if not found:
         return []
     model, q = site.model, site.coordinates
@@ -477,7 +497,7 @@ def _records(site: BranchSite, e: JointEquations, found: tuple[LocalBranch, ...]
 def _record(
     site: BranchSite, e: JointEquations, found: LocalBranch, spins: Floats, moved: Floats
 ) -> Branch:
-    """The record of a branch; spins, moved: of its bodies and points along its direction."""
+    """The record of a branch; spins, moved: velocities of its bodies and points along its direction."""
     model, v = site.model, site.rates
     w = found.direction
     centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)
@@ -488,13 +508,13 @@ def _record(
     fastest = fastest or 1.0
     so_far = False
     if found.ways == 2:
-        # the same way whatever the numbers of a decomposition are
+        # the sign must not depend on the signs that the decomposition happens to return
         largest = np.abs(w) > (1.0 - SAME_BRANCH) * np.abs(w).max()
         fastest = float(np.copysign(fastest, w[largest][0]))
     if v is not None and np.any(v):
         inside = found.tangent @ (found.tangent.T @ v)
         so_far = bool(np.linalg.norm(inside) > (1.0 - SAME_BRANCH**2) * np.linalg.norm(v))
-        # along the way it came, not against it
+        # orient the branch along the motion, not against it
         if found.ways == 2 and abs(float(w @ v)) > SAME_BRANCH * np.linalg.norm(w) * np.linalg.norm(
             v
         ):
@@ -528,7 +548,7 @@ def _record(
 
 
 def trace(model: Model, q: Floats, branch: Branch, steps: int) -> Floats:
-    """Displacements along a branch, closed, from one end over the configuration to the other."""
+    """Displacements along a branch with closed joints, from one end over the configuration to the other."""
     joints = Constraints(model.form, joints=True)
     system = LocalSystem(joints, q, np.arange(len(joints.kept)), np.arange(len(q)))
     sides = [
@@ -541,8 +561,8 @@ def trace(model: Model, q: Floats, branch: Branch, steps: int) -> Floats:
 def _trace_inwards(system: LocalSystem, branch: Branch, end: Floats, steps: int) -> list[Floats]:
     """Rows from an end of a branch towards the configuration.
 
-    Each one is guessed from the last two: across the tangent displacements go with powers of those along it, which
-    are not whole numbers where the branch has a cusp or the like.
+    Each row is extrapolated from the last two: displacements normal to the tangent vary as powers of the
+    displacement along it. These exponents are not integers at a cusp or a similar singularity.
     """
     rank = len(end) - branch.instantaneous
     # the ends of a cusp leave like t^2 along the tangent
@@ -563,7 +583,7 @@ def _trace_inwards(system: LocalSystem, branch: Branch, end: Floats, steps: int)
 
 
 def _clean(x: Floats, scale: float = 1.0) -> Floats:
-    """Rounding set to zero."""
+    """Set rounding errors to zero."""
     return np.where(np.abs(x) < SHOWN_ZERO * scale, 0.0, x)
 
 

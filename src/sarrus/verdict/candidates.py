@@ -1,15 +1,15 @@
 """Crossings during a simulation: the instants at which the rank of W falls, and near misses.
 
 During a run, the times at which its Jacobian loses rank are located on the polynomials of its steps
-(methods/monitor.py). Here W decides what each of them is: if its rank is lower than at regular configurations
-before and after, and the dimensions allow it, it is a crossing; if its smallest value is merely small, a near
-miss, unless rounding of the constraints hides that it vanishes and the motion goes straight on.
-Loops that share no body are judged apart.
+(methods/monitor.py). This module classifies them by means of W. A candidate is a crossing if the rank of W is
+lower than at regular configurations before and after, and the dimensions allow it. If the smallest singular value
+is merely small, it is a near miss, unless rounding errors of the constraints hide that the value vanishes and the
+motion goes straight on. Loops without a common body are classified separately.
 
-Whether the dimensions allow it: with u the dependence of the joints' constraints there, u.J(q*) = 0 at a singular
-configuration q* next to the motion; u.Phi(q*) is by how much they miss it. As u.J vanishes there, errors of q*
-enter squared only. What is more than rounding and these squares forbids a crossing: a near miss that is too sharp
-for the tolerance of the run, which stepped over it.
+Whether the dimensions allow a crossing: let q* be a singular configuration near the motion and u the dependence of
+the joint constraints there, u.J(q*) = 0. Then u.Phi(q*) measures the dimensional mismatch. Because u.J vanishes,
+errors of q* enter only quadratically. A mismatch above rounding and these squared errors excludes a crossing: it
+is a near miss, too sharp for the tolerance of the run, which stepped over it.
 """
 
 from __future__ import annotations
@@ -45,22 +45,24 @@ if TYPE_CHECKING:
     from ..methods.monitor import Candidate, Watch
     from ..model import Model
 
-# zeros of a candidate that is a local minimum of pivots, or a stretch of lower rank, see methods/monitor.py
+# values of `zeros` for a candidate that is a local minimum of pivots, or an interval of lower rank, see
+# methods/monitor.py
 MINIMUM, CHANGE = 0, -1
-# points of one polynomial over the steps around such a stretch: powers of the time cost digits with each one
+# nodes of one polynomial over the steps around such an interval: powers of the time lose digits with each node
 NODES = 11
-# a local minimum of pivots is followed by W where W is lower than so many near misses, by so many sections
+# a local minimum of pivots is refined with W if W is below this multiple of the near-miss limit, with this number
+# of golden sections
 FOLLOWED = 10.0
 SECTIONS = 50
-# beyond the ends of a step a zero is also seen from the next one, in steps
+# the next step also detects a zero beyond the end of a step, up to this fraction of a step
 OVERLAP = 1e-2
-# dependences whose misfit is looked at: where many values vanish at once, some tell as much as all
+# largest number of dependences whose misfit is computed: if many values vanish at once, a few are sufficient
 MOST_DEPENDENCES = 4
-# turns of Newton to the nearest singular configuration
+# Newton steps to the nearest singular configuration
 NEWTON = 8
-# a motion that turns around within so many times what rounding hides may not have crossed anything
+# a motion that reverses within this multiple of the distance hidden by rounding may not have crossed anything
 TURNS_WITHIN = 10.0
-# candidates at whose regular configurations groups of bodies show their rank
+# number of candidates whose regular configurations determine the regular rank of groups of bodies
 REGULAR = 8
 
 
@@ -72,12 +74,12 @@ def judge_candidates(
     motion: RunOutputs,
     tolerance: float,
 ) -> tuple[list[Crossing], list[NearMiss]]:
-    """Crossings and near misses among the candidates of a run that had the given tolerance."""
+    """Crossings and near misses among the candidates of a run with the given tolerance."""
     if not candidates and not watch.singular_start:
         return [], []
     judge = _Judge(model, equations, watch, candidates, motion, tolerance)
     found = judge.start() if watch.singular_start else []
-    # of two views of one moment the first one counts: the one over several steps knows more
+    # if two candidates describe one moment, the first counts: the one over several steps is more accurate
     for candidate in sorted(candidates, key=lambda c: c.zeros != CHANGE):
         for t in judge.times(candidate):
             moment = judge.look(candidate, t)
@@ -88,12 +90,12 @@ def judge_candidates(
     return crossings, [x for x, _ in found if isinstance(x, NearMiss)]
 
 
-# a moment, and the group of bodies that it belongs to (-1: all)
+# a moment, and the group of bodies to which it belongs (-1: all)
 Found = tuple[Crossing | NearMiss, int]
 
 
 def _join(found: list[Found], until: float) -> list[Found]:
-    """With crossings of different groups at the same time as one."""
+    """Merge simultaneous crossings of different groups."""
     out: list[Found] = []
     for moment, group in found:
         other = out[-1][0] if out else None
@@ -122,8 +124,10 @@ def _largest(values: tuple[float, ...], last: bool = False) -> tuple[float, ...]
 
 
 class _Neighbour(NamedTuple):
-    """A singular configuration of the joints next to the motion: misfit of the dimensions there, what rounding and
-    the run's errors explain of it, how far it is from the motion, and what distance these errors hide.
+    """A singular configuration of the joints near the motion.
+
+    The fields are the misfit of the dimensions there, the part of it that rounding and the errors of the run
+    explain, the distance from the motion, and the distance that these errors hide.
     """
 
     misfit: float
@@ -133,7 +137,7 @@ class _Neighbour(NamedTuple):
 
 
 class _Judge:
-    """What W says of the candidates of a run."""
+    """Classifies the candidates of a run by means of W."""
 
     def __init__(
         self,
@@ -148,12 +152,12 @@ class _Judge:
         self._motion, self._tolerance = motion, tolerance
         self._zero = max(equations.tolerance, zero_of(tolerance))
         self._candidates = candidates
-        # ranks at regular configurations, by these and groups
+        # ranks at regular configurations, by configuration and group
         self._regular: dict[tuple[int, int], Rank] = {}
         self._groups = _Groups(model, equations, watch.parts)
 
     def start(self) -> list[Found]:
-        """The start of a run that begins at a crossing; a series about it is noisy."""
+        """The start of a run that begins at a crossing; a series around the start is noisy."""
         q, v = self._watch.begin
         nearby = self._rank(self._watch.later, -1, self._equations.tolerance)
         here = self._rank(q, -1, self._zero_beside(nearby))
@@ -163,22 +167,23 @@ class _Judge:
         return [(Crossing(0.0, here, nearby, *around, q, v, self._model, self._equations), -1)]
 
     def times(self, c: Candidate) -> Iterator[float]:
-        """When a candidate may be a moment of the run."""
+        """The times at which a candidate may be a moment of the run."""
         same = SAME_CROSSING * (c.high - c.low)
         for t in self._places(c):
             if -same <= t <= self._watch.until + same:
-                # a run that starts at a crossing starts there
+                # a run that starts at a crossing has it at time 0
                 yield 0.0 if t <= same else t
 
     def _places(self, c: Candidate) -> list[float]:
-        """Where a candidate's zeros are; two are apart if W has its rank between them."""
+        """The times of the zeros of a candidate; two are distinct if W has its regular rank between them."""
         if c.zeros == MINIMUM:
             return self._bottom(c)
         if c.zeros == CHANGE:
             return self._middle(c)
         if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
             return [c.time]
-        # they are one if all vanish at their mean, or some do all along between them, up to what counts as zero
+        # they are one if all values vanish at their mean, or some vanish everywhere between them, up to the zero
+        # limit
         nearby, apart = self._nearby(c), float(np.sqrt(abs(c.variance)))
 
         def fallen(t: float) -> int:
@@ -191,9 +196,9 @@ class _Judge:
         return [c.time - apart, c.time + apart] if c.zeros == 2 else self._take_apart(c)
 
     def _take_apart(self, c: Candidate) -> list[float]:
-        """The places of three zeros and more that are close together, but not one."""
+        """The times of three or more zeros that are close together but distinct."""
         piece = c.piece(c.time)
-        # all of them lie within as many standard deviations as the root of their number
+        # all zeros lie within sqrt(number of zeros) standard deviations
         at, width = c.time - piece.start, 1.1 * float(np.sqrt(c.zeros * abs(c.variance)))
         times = []
         for t, zeros, variance in self._locate(
@@ -206,7 +211,7 @@ class _Judge:
     def _locate(
         self, rows: Floats, span: tuple[float, float], part: int, splits: bool
     ) -> list[tuple[float, float, float]]:
-        """Time, number and variance of zeros between two times of a polynomial."""
+        """Time, number and variance of the zeros between two times of a polynomial."""
         form, found = self._model.form, np.zeros((kernels.ROOM, kernels.PLACE))
         structure = kernels.make_structure(form, self._watch.parts)
         disc = kernels.make_disc(form, structure, len(rows))
@@ -218,9 +223,10 @@ class _Judge:
         return [(t, n, v) for t, n, v in found[:count, columns].tolist()]
 
     def _middle(self, c: Candidate) -> list[float]:
-        """The mean of the zeros in a stretch of lower rank: a zero of higher order, split by rounding.
+        """The mean of the zeros in an interval of lower rank: a zero of higher order, split by rounding.
 
-        From one polynomial over the steps around it: far from the zero rounding does not count.
+        It uses one polynomial over the steps around the interval, because rounding is negligible far from the
+        zero.
         """
         middle, half = 0.5 * (c.low + c.high), 0.5 * (c.high - c.low)
         nodes = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
@@ -240,7 +246,7 @@ class _Judge:
         return [middle + plain_sum(t * n for t, n, _ in found) / zeros if zeros else c.time]
 
     def _bottom(self, c: Candidate) -> list[float]:
-        """Where the smallest value of W is least, if it is low at all and not at an end of the run."""
+        """The time at which the smallest value of W is minimal, if it is low and not at an end of the run."""
         nearby = self._nearby(c)
         small = FOLLOWED * NEAR_MISS * nearby.smallest
 
@@ -256,7 +262,7 @@ class _Judge:
         return [] if ends and not edge < t < self._watch.until - edge else [t]
 
     def look(self, c: Candidate, t: float) -> Found | None:
-        """What a candidate is."""
+        """Classify a candidate."""
         nearby, piece = self._nearby(c), c.piece(t)
         here = self._look(c, t, nearby)
         q, v = piece.position(t), piece.velocity(t)
@@ -277,10 +283,10 @@ class _Judge:
         return None
 
     def add(self, found: list[Found], new: Found, c: Candidate) -> list[Found]:
-        """With one more moment, unless it is one that is known: then the deeper one counts.
+        """Add a moment; if it is already known, the one with the smaller value is retained.
 
-        Two steps that meet at a crossing both see it. Between two views of one moment the least value is no larger
-        than at both; between two moments it rises.
+        Two adjacent steps may both detect a crossing between them. Between two detections of one moment the
+        smallest value does not exceed its values at both; between two distinct moments it rises.
         """
         moment, group = new
         margin = OVERLAP * (c.high - c.low)
@@ -308,7 +314,7 @@ class _Judge:
         return self._regular[key]
 
     def _zero_beside(self, nearby: Rank) -> float:
-        """Values that count as zero: small against those of regular configurations, too."""
+        """The limit below which values count as zero: also small relative to those of regular configurations."""
         share = 0.5 * NEAR_MISS * nearby.smallest
         return max(self._equations.tolerance, min(self._zero, share))
 
@@ -317,7 +323,7 @@ class _Judge:
         return self._rank(c.piece(t).position(t), group, self._zero_beside(nearby))
 
     def _rank(self, q: Floats, group: int, zero: float) -> Rank:
-        """The rank at a position; one that is not quite closed hides zeros.
+        """The rank at a configuration; the zero limit rises with the constraint violation, which hides zeros.
 
         group: the bodies whose equations are judged; all others count with all their rows.
         """
@@ -347,12 +353,12 @@ class _Judge:
         return [self._matrix(q) for q in places if np.isfinite(q).all()]
 
     def _misfit(self, c: Candidate, t: float, rise: int) -> float:
-        """By how much the dimensions forbid a crossing where W loses rank; 0 if they do not."""
+        """The dimensional mismatch that excludes a crossing where W loses rank; 0 if the dimensions allow it."""
         found = self._singular_neighbours(c, t, rise)
         return max((x.misfit for x in found if x.misfit > x.allowed), default=0.0)
 
     def _singular_neighbours(self, c: Candidate, t: float, rise: int) -> list[_Neighbour]:
-        """Singular configurations of the joints next to the motion; none if drives alone lose rank."""
+        """Singular configurations of the joints near the motion; empty if only the drives lose rank."""
         if self._model.coordinates > DENSE:
             return []
         joints, piece = self._constraints, c.piece(t)
@@ -360,7 +366,7 @@ class _Judge:
         regular = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
         rank = int(np.sum(regular > DEPENDENT_VALUE * regular.max(initial=0.0)))
         U, values, _ = np.linalg.svd(joints.jacobian(q))
-        # drives may lose rank where joints do not: what they ask for is no dimension
+        # drives may lose rank where joints do not, and the values they prescribe are not dimensions
         if not rank or values[rank - 1] > KEPT_RANK * regular[rank - 1]:
             return []
         gap = float(np.abs(joints.phi(q)).max(initial=0.0))
@@ -371,17 +377,17 @@ class _Judge:
             misfit = abs(float(dependence @ joints.phi(place)))
             rounding = self._rounding(place, dependence)
             allowed = 0.5 * self._bend * error**2 + rounding
-            # u.J vanishes there: what rounding leaves of u.Phi hides its root
+            # u.J vanishes there, so the rounding error of u.Phi hides the position of the root
             hidden = error + float(np.sqrt(2.0 * rounding / self._bend))
             off = float(np.abs(place - q).max(initial=0.0))
             out.append(_Neighbour(misfit, allowed, off, hidden))
         return out
 
     def _goes_through(self, c: Candidate, t: float) -> bool:
-        """Whether the motion goes straight on at a minimum of W that rounding cannot tell from a zero.
+        """Whether the motion goes straight on at a minimum of W that rounding cannot distinguish from a zero.
 
-        The dimensions allow the crossing, it lies no further from the motion than rounding of the constraints
-        hides, and the motion does not turn around within that.
+        It does if the dimensions allow the crossing, its distance from the motion is hidden by rounding of the
+        constraints, and the motion does not reverse within that distance.
         """
         found = self._singular_neighbours(c, t, 1)
         if not found or any(x.misfit > x.allowed or x.off > x.hidden for x in found):
@@ -395,11 +401,11 @@ class _Judge:
 
     @cached_property
     def _bend(self) -> float:
-        """The largest derivative of J by a coordinate."""
+        """The largest derivative of J with respect to a coordinate."""
         return self._constraints.largest_bend()
 
     def _rounding(self, q: Floats, u: Floats) -> float:
-        """Of u.Phi: each term and the dimension on its other side, rounded twice."""
+        """Rounding error of u.Phi: each term and the dimension on its other side, rounded twice."""
         e = self._equations
         far = float(np.abs(e.origin).max() + np.abs(e.centers).max()) / e.length
         terms = self._constraints.eval_terms(q)
@@ -407,7 +413,7 @@ class _Judge:
 
 
 class _Groups:
-    """Bodies that are connected by joints, the ground left out: their equations are independent of others."""
+    """Groups of bodies that are connected by joints, without the ground: their equations are independent."""
 
     def __init__(self, model: Model, equations: JointEquations, parts: Ints) -> None:
         self._model, self._equations, self._parts = model, equations, parts
@@ -434,7 +440,7 @@ class _Groups:
 
     @cached_property
     def _of_parts(self) -> Ints:
-        """The group of each part; those without bodies of their own belong to all."""
+        """The group of each part; parts without bodies belong to all groups."""
         rows = self._model.body_rows
         out = np.full(int(self._parts.max()) + 1, -1)
         for owners, matrix in (
@@ -473,14 +479,14 @@ class _Groups:
 
 
 def _filled(series: Floats) -> Floats:
-    """Coefficients of Chebyshev series whose last ones do not vanish: conversions would drop these."""
+    """Coefficients of Chebyshev series with trailing zeros replaced, because conversions would drop them."""
     out = series.copy()
     out[-1][out[-1] == 0.0] = 1e-300
     return out
 
 
 def _nearest_singular(joints: Constraints, q: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """The configuration nearest to q with u.J = 0, |u| = 1: Newton's steps of least norm. Returns it and u."""
+    """The configuration nearest to q with u.J = 0, |u| = 1, and u, by Newton steps of least norm."""
     n = len(q)
     for _ in range(NEWTON):
         J = joints.jacobian(q)
@@ -494,7 +500,7 @@ def _nearest_singular(joints: Constraints, q: Floats, u: Floats) -> tuple[Floats
 
 
 def _least(value: Callable[[float], float], low: float, high: float) -> float:
-    """The time at which a function is least between two others, by golden sections."""
+    """The time at which a function is smallest between two others, by golden-section search."""
     share = 0.5 * (np.sqrt(5.0) - 1.0)
     a, b = high - share * (high - low), low + share * (high - low)
     at_a, at_b = value(a), value(b)

@@ -1,4 +1,4 @@
-"""What is known of a crossing, or of a near miss, of a simulation."""
+"""Records of the crossings and near misses of a simulation."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from ..model import Model
 
 
-# values of W at a crossing are zero up to so many tolerances of the run, and never above MOST_ZERO
+# values of W at a crossing count as zero up to this multiple of the tolerance of the run, and never above
+# MOST_ZERO
 RUN_SHARE = 1.0
 
 
 @dataclass(frozen=True)
 class _Moment(Sentences):
-    """A position of a motion with its rank.
+    """A configuration of a motion with its rank.
 
-    time [s]; rank: of W at this position, with the values that decided; rank_nearby: a little before or
-    behind; energy: drift [J], and closure: violation of the constraints [m], at the last output before
-    and the first behind (nan where there is none).
+    time [s]; rank: of W at this configuration, with the values that decided; rank_nearby: shortly before or after;
+    energy: drift [J], and closure: violation of the constraints [m], at the last output before and the first
+    output after (nan where there is none).
     """
 
     time: float
@@ -45,11 +46,11 @@ class _Moment(Sentences):
     equations: JointEquations = field(repr=False)
 
     def position(self, name: str) -> Floats:
-        """World place of a joint, named point or centre of a body at this moment [m]."""
+        """World position of a joint, named point or centre of mass of a body at this moment [m]."""
         return np.asarray(self.model.origin(name) + self.model.point_rows(name) @ self.coordinates)
 
     def velocity(self, name: str) -> Floats:
-        """Its velocity [m/s]."""
+        """Velocity of a joint, named point or centre of mass of a body at this moment [m/s]."""
         return np.asarray(self.model.point_rows(name) @ self.rates)
 
     def _record(self) -> dict[str, Any]:
@@ -71,7 +72,7 @@ class _Moment(Sentences):
 
 
 class ListedMoments(tuple[Any, ...]):
-    """Crossings or near misses in the order of time; a notebook shows them as a table."""
+    """Crossings or near misses in order of time; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
         title = f"{len(self)} moment{'' if len(self) == 1 else 's'}"
@@ -81,25 +82,25 @@ class ListedMoments(tuple[Any, ...]):
 
 @dataclass(frozen=True)
 class Crossing(_Moment):
-    """An instant at which the mobility rises: motions meet there.
+    """A singular configuration on the motion at which the mobility rises: branches meet there.
 
-    time [s]; rank, rank_nearby: of W here and a little aside; energy drift [J] and closure [m] before
+    time [s]; rank, rank_nearby: of W here and at a configuration nearby; energy drift [J] and closure [m] before
     and after; position(name), velocity(name): of its points.
     """
 
     @property
     def mobility_motion(self) -> int:
-        """Mobility before and after."""
+        """Mobility before and after the crossing."""
         return self.rank_nearby.columns - self.rank_nearby.rank
 
     @property
     def mobility_here(self) -> int:
-        """Mobility at the crossing."""
+        """Instantaneous mobility at the crossing."""
         return self.rank.columns - self.rank.rank
 
     @property
     def rise(self) -> int:
-        """How many freedoms there are more than before and after."""
+        """Increase of the mobility over its value before and after."""
         return self.mobility_here - self.mobility_motion
 
     @property
@@ -109,7 +110,7 @@ class Crossing(_Moment):
 
     @cached_property
     def branches(self) -> Branches:
-        """The motions that meet here; found when first asked for."""
+        """The branches that meet here, computed on first access."""
         return find_branches(self.model, self.equations, self.coordinates, self.rates)
 
     def __str__(self) -> str:
@@ -120,7 +121,7 @@ class Crossing(_Moment):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {
             "mobility_motion": self.mobility_motion,
             "mobility_here": self.mobility_here,
@@ -131,10 +132,10 @@ class Crossing(_Moment):
 
 @dataclass(frozen=True)
 class NearMiss(_Moment):
-    """An instant at which a singular position is passed closely, not met: reactions are large there.
+    """A singular configuration that is passed closely, but not reached: reactions are large there.
 
-    misfit: by how much the dimensions miss a crossing, over the mechanism's length, if the run stepped over what
-    is too sharp for its tolerance; else 0.
+    misfit: dimensional mismatch that prevents a crossing, relative to the length of the mechanism, if the run
+    stepped over a near miss that is too sharp for its tolerance; else 0.
     """
 
     misfit: float = 0.0
@@ -158,20 +159,20 @@ class NearMiss(_Moment):
         return text
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {"value": self.value, "misfit": self.misfit, **self._record()}
 
 
 @dataclass(frozen=True)
 class RunOutputs:
-    """What the outputs of a run say besides its polynomials: times [s], energy drift [J], closure [m]."""
+    """Outputs of a run in addition to its polynomials: times [s], energy drift [J], closure [m]."""
 
     times: Floats
     energy: Floats
     closure: Floats
 
     def around(self, t: float) -> tuple[float, float, float, float]:
-        """Energy and closure at the outputs before and behind a time."""
+        """Energy and closure at the outputs before and after a time."""
         at = AT_MOMENT * float(self.times[-1]) if len(self.times) else 0.0
         i = int(np.searchsorted(self.times, t - at))
         j = int(np.searchsorted(self.times, t + at))
@@ -185,11 +186,11 @@ class RunOutputs:
 
 
 def zero_of(tolerance: float) -> float:
-    """Values of W that count as zero at a crossing of a run with a tolerance."""
+    """Values of W that count as zero at a crossing of a run with this tolerance."""
     return max(LEAST_ZERO, min(RUN_SHARE * tolerance, MOST_ZERO))
 
 
 def _before_after(values: tuple[float, float], unit: str) -> str:
-    """Both values in words; at the ends of a run there is one only."""
+    """Both values in words; at an end of a run there is only one."""
     words = zip(values, ("before", "after"), strict=True)
     return ", ".join(f"{x:.1e} {unit} {where}" for x, where in words if np.isfinite(x)) or "unknown"

@@ -1,8 +1,7 @@
 """Finite mobility of an inspected mechanism from the branches through its configuration.
 
-The rank of the joint equations gives the instantaneous mobility; how many degrees of freedom the mechanism has
-nearby
-is the dimension of its branches. Spins of thin bodies that no coordinate shows are counted with each of them.
+The rank of the joint equations gives the instantaneous mobility. The number of degrees of freedom nearby is the
+dimension of the branches. Spins of thin bodies that no coordinate represents are added to each branch.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def decide_by_branches(
     equations: JointEquations, mobility: Mobility, branches: Branches
 ) -> Mobility:
-    """The mobility with the dimensions of the branches, where these are decided and the configuration is exact."""
+    """The mobility with the dimensions of the branches, if these are decided and the configuration is exact."""
     hidden = mobility.here - branches.freedoms
     exact = branches.misfit <= EXACT_BRANCHES * equations.length
     if not branches.decided or hidden < 0 or not exact:

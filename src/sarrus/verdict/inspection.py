@@ -1,4 +1,4 @@
-"""The verdict on a mechanism as it stands: mobility and redundancy, in sentences with the numbers."""
+"""The verdict on a mechanism at its start: mobility and redundancy, in sentences with the numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .nearby_configurations import Nearby
     from .redundancy import Dependence, Redundancy
 
-# branches that an inspection lists; larger mechanisms are left to the rank
+# largest number of branches listed by an inspection; larger mechanisms are classified by the rank alone
 LISTED = 64
 MOST_COLUMNS = 600
 
@@ -32,12 +32,29 @@ MOST_COLUMNS = 600
 class Inspection(Sentences):
     """What `inspect` found; print it for sentences, `as_dict()` for the record.
 
-    count: Gruebler's; mobility_here; mobility_motion: of the motion; redundant_here, redundant_motion:
-    joint equations that depend on others; classification: one word, classes: all that apply; mobility
-    and redundancy: the whole records; equations: those of the joints. All of these are of the joints
-    alone; driven: what drives leave of the freedoms, None without drives. locked: of a mechanism that is
-    locked in truth but almost moves; branches: through this configuration, where equations depend on each other
-    here and it is not too large; opening: what was done with joints that are apart, a sentence.
+    Attributes
+    ----------
+    count : int
+        Mobility by the Chebychev-Gruebler-Kutzbach formula.
+    mobility_here, mobility_motion : int
+        Instantaneous mobility, and finite mobility of the motion.
+    redundant_here, redundant_motion : int
+        Number of redundant joint equations, at this configuration and everywhere on the motion.
+    classification : str
+        One word; `classes` lists all that apply.
+    mobility, redundancy : Mobility, Redundancy
+        The complete records.
+    equations : JointEquations
+        The equations of the joints. This and everything above refers to the joints without drives.
+    driven : Driven or None
+        Degrees of freedom that the drives leave; None without drives.
+    locked : Locked or None
+        Record of a mechanism that is immobile but almost moves.
+    branches : Branches or None
+        Branches through this configuration, if equations depend on each other here and the mechanism is not too
+        large.
+    opening : str
+        A sentence about the treatment of joints whose parts are initially apart.
     """
 
     mechanism: str
@@ -54,42 +71,42 @@ class Inspection(Sentences):
 
     @property
     def count(self) -> int:
-        """Gruebler's count."""
+        """Mobility by the Chebychev-Gruebler-Kutzbach formula."""
         return self.mobility.count
 
     @property
     def mobility_here(self) -> int:
-        """Mobility at this pose."""
+        """Instantaneous mobility at this configuration."""
         return self.mobility.here
 
     @property
     def mobility_motion(self) -> int:
-        """Mobility of the motion."""
+        """Finite mobility of the motion."""
         return self.mobility.motion
 
     @property
     def redundant_here(self) -> int:
-        """Joint equations that depend on others at this pose."""
+        """Number of redundant joint equations at this configuration."""
         return self.mobility.redundant_here
 
     @property
     def redundant_motion(self) -> int:
-        """Joint equations that depend on others everywhere on the motion."""
+        """Number of joint equations that are redundant everywhere on the motion."""
         return self.mobility.redundant_motion
 
     @property
     def classification(self) -> str:
-        """The weightiest word."""
+        """The most important class."""
         return self.mobility.classification
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """All words that apply, the weightiest first."""
+        """All classes that apply, the most important first."""
         return self.mobility.classes
 
     @cached_property
     def poses(self) -> tuple[Nearby, ...]:
-        """Random poses of the mechanism further away with their rank, where equations depend here."""
+        """Random configurations further away with their rank, if equations depend on each other here."""
         if not (self.mobility_motion and self.redundant_here):
             return ()
         return tuple(verdict.nearby_configurations.wander(self.equations, self.equations.start()))
@@ -111,7 +128,7 @@ class Inspection(Sentences):
         return "\n".join(print_lines(self))
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain numbers, words and lists, for JSON."""
+        """The record as numbers, strings and lists, for JSON."""
         m, r = self.mobility, self.redundancy
         return {
             "mechanism": self.mechanism,
@@ -157,8 +174,8 @@ def inspect_equations(
     opening: str = "",
     closed: bool = True,
 ) -> Inspection:
-    """The inspection of a mechanism and its joint equations at their start; given: velocities to follow first."""
-    # SciPy's solvers load slowly: only an inspection pays for them
+    """The inspection of a mechanism and its joint equations at the start; given: velocities to follow first."""
+    # modules of `verdict` load on use, because SciPy's solvers load slowly
     equations = whole.undriven
     mobility = verdict.mobility.measure_mobility(equations, given=given)
     locked = branches = None
@@ -195,7 +212,7 @@ def inspect_equations(
 def _find_branches(
     mechanism: Mechanism, whole: JointEquations, mobility: Mobility
 ) -> Branches | None:
-    """The branches, where equations depend on each other and something is free; None elsewhere."""
+    """The branches, if equations depend on each other and something can move; else None."""
     if not (mobility.here and mobility.redundant_here):
         return None
     return _branches_of(mechanism, whole, hold_drives=False)
@@ -204,7 +221,7 @@ def _find_branches(
 def _branches_of(mechanism: Mechanism, whole: JointEquations, hold_drives: bool) -> Branches | None:
     if whole.columns > MOST_COLUMNS:
         return None
-    # only where it is needed: the model takes longer to load than a small inspection
+    # made only when needed: the model takes longer to load than a small inspection
     model = model_package.make_model(mechanism)
     q = np.zeros(model.coordinates)
     return verdict_package.branches.find_branches(

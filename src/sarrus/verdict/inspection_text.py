@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from .mobility import Driven
     from .redundancy import Redundancy
 
-# longer lists are cut on the screen; the record has all
+# longer lists are cut on the screen; the record is complete
 MOST_LINES = 12
 
 
 def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> list[str]:
-    """Crossings and near misses of a run in a line each."""
+    """Crossings and near misses of a run, one line each."""
     lines = []
     if crossings:
         times = ", ".join(f"{c.time:.9g}" for c in crossings[:3])
@@ -38,7 +38,7 @@ def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> l
 
 
 def state_freedom(x: Inspection) -> str:
-    """The degrees of freedom in a clause, the same wherever they are stated, and what drives them."""
+    """The degrees of freedom and their drives in a clause, worded identically everywhere."""
     m = x.mobility
     text = _many(m.motion, "degree of freedom", "degrees of freedom")
     if m.here != m.motion:
@@ -54,7 +54,7 @@ def state_freedom(x: Inspection) -> str:
 
 
 def print_lines(x: Inspection) -> list[str]:
-    """All that is printed, the dependent sets and remedies too."""
+    """All printed lines, including the dependent sets and remedies."""
     kind = "planar" if x.dimension == 2 else "spatial"
     lines = [
         f"{x.mechanism}: {kind}, {_many(x.bodies, 'body', 'bodies')}, {_many(x.joints, 'joint')}",
@@ -241,7 +241,7 @@ def _decided(x: Inspection) -> str:
 
 
 def _remedies(r: Redundancy) -> list[str]:
-    """Replacements that do the same, in one line."""
+    """Equivalent replacements of joints, in one line."""
     alike: dict[tuple[str, int], list[str]] = {}
     for x in r.replacements:
         alike.setdefault((x.by, x.removes), []).append(x.joint)

@@ -1,17 +1,17 @@
-"""W: the joint equations written against the twists of the bodies, at any pose.
+"""W: the joint equations in terms of the twists of the bodies, at any configuration.
 
-With v the velocity of a body's centre of mass and w its angular velocity, a joint of body b with body a
-at the point p (arms r from the centres) keeps, for each of its directions u,
+With v the velocity of a body's centre of mass and w its angular velocity, a joint of body b with body a at the
+point p (arms r from the centres) imposes, for each of its directions u,
 
     along u:    u . (v_b + w_b x r_b) - u . (v_a + w_a x r_a) = 0
     about u:    u . w_b - u . w_a = 0
 
-`joint_frames` says which ones each kind of joint has, and where they are. Where a joint slides, p is the point of
-the second body (reactions are stated about another point if that is the ground, see `PairsAt.offsets`). A drive
-adds one equation to its joint: about the axis of a hinge, along that of a slider, along a link (whose length then
-is determined by the drive alone). A coupling is one equation more: the rate of a joint's coordinate less its ratio
-times that of another joint, the row of a pair of its own. Nothing here knows of natural coordinates: these are the
-equations an engineer counts. Scaled (see `scaling`), all numbers are pure.
+`joint_frames` lists the equations and directions of each kind of joint. In a sliding joint, p is the point of the
+second body (reactions are stated about another point if that is the ground, see `PairsAt.offsets`). A drive adds
+one equation to its joint: about the axis of a hinge, along that of a slider, along a link (whose length then is
+determined by the drive alone). A coupling adds one equation, the row of an additional pair: the rate of a joint's
+coordinate minus the ratio times that of another joint. This module does not use natural coordinates: these are the
+equations an engineer counts. After scaling (see `rank`), all numbers are dimensionless.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Equation:
 
     @property
     def where(self) -> str:
-        """The joint, or the drive with the word before it."""
+        """The name of the joint, or of the drive preceded by its kind."""
         return f"drive {self.joint}" if self.drive else self.joint
 
     def __str__(self) -> str:
@@ -74,11 +74,11 @@ class Equation:
 class JointEquations(JointPairs):
     """The joints of a mechanism as equations for the twists of its bodies.
 
-    masses [kg], inertias [kg m^2] (nb, 3, 3), at the start; row_pair, row_about, row_direction: what each
-    row is; row_drive: the number of its drive, or -1. The rows of a pair stand together, those of drives
-    last. A coupling has a pair of its own behind those of the joints, which stands as its joint does, and is
-    among the joints by name; row_other: the pair of the other joint, or -1, and row_ratio: how its rate counts.
-    length: of the mechanism, reach: of each body [m].
+    masses [kg], inertias [kg m^2] (nb, 3, 3), at the start; row_pair, row_about, row_direction: pair, type and
+    direction of each row; row_drive: the number of its drive, or -1. The rows of a pair are contiguous, those of
+    drives come last. A coupling has an additional pair after those of the joints, with the geometry of its joint,
+    and its name is listed among the joints; row_other: the pair of the other joint, or -1, and row_ratio: the
+    factor of its rate. length: of the mechanism, reach: of each body [m].
     """
 
     gravity: Floats
@@ -102,23 +102,23 @@ class JointEquations(JointPairs):
 
     @property
     def columns(self) -> int:
-        """Numbers in the twists of all bodies."""
+        """The number of twist components of all bodies."""
         return self.columns_a_body * len(self.bodies)
 
     @property
     def rows(self) -> int:
-        """How many joint equations there are."""
+        """The number of joint equations."""
         return len(self.row_pair)
 
     @property
     def tolerance(self) -> float:
-        """Scaled values below this are zero: RANK_TOLERANCE, or what rounding of far places leaves."""
+        """Scaled values below this are zero: RANK_TOLERANCE, or rounding errors due to large coordinates."""
         far = float(np.abs(self.origin).max()) + float(np.abs(self.centers).max())
         return max(RANK_TOLERANCE, 100 * float(np.finfo(float).eps) * far / self.length)
 
     @property
     def rounding(self) -> float:
-        """Gaps that are rounding, as a share of the mechanism's length; more of it far from the origin."""
+        """Gaps due to rounding, relative to the mechanism's length; larger far from the origin."""
         far = float(np.abs(self.origin).max()) + float(np.abs(self.centers).max())
         return EXACT_MISFIT * (1.0 + far / self.length)
 
@@ -145,7 +145,7 @@ class JointEquations(JointPairs):
         )
 
     def directions(self, pose: Pose) -> Floats:
-        """Direction of each row, (rows, 3); drives and couplings count along their axis as it was given."""
+        """Direction of each row, (rows, 3); drives and couplings use their axis as it was given."""
         return self._directions(self.at(pose))
 
     def _directions(self, at: PairsAt) -> Floats:
@@ -163,7 +163,7 @@ class JointEquations(JointPairs):
 
     @cached_property
     def _counts(self) -> Flags:
-        """Rows that count a joint's own coordinate: of drives and couplings."""
+        """Rows that involve a joint's own coordinate: those of drives and couplings."""
         return (self.row_drive >= 0) | (self.row_other >= 0)
 
     def equations(self, pose: Pose) -> list[Equation]:
@@ -181,14 +181,15 @@ class JointEquations(JointPairs):
         return out
 
     def matrix(self, pose: Pose) -> sparse.csr_array:
-        """W: twists (v, w) of the bodies [m/s, rad/s] to relative velocities in the joints."""
+        """W: maps twists (v, w) of the bodies [m/s, rad/s] to relative velocities in the joints."""
         at = self.at(pose)
         return self._assemble(self._entries(at, self._directions(at)))
 
     def carried_matrix(self, pose: Pose, start: Pose) -> Floats:
-        """W at a pose close to another one, dense, its rows carried along: frames do not jump between them.
+        """W at a configuration close to another one, dense, with rows that vary continuously between the two.
 
-        A frame goes with the body that its axis belongs to; those of links and crosses follow from the places.
+        A frame moves with the body that its axis belongs to; frames of links and crosses follow from the joint
+        positions.
         """
         before, at = self.at(start), self.at(pose)
         axis = (self._frame == AXIS)[self.row_pair]
@@ -198,13 +199,13 @@ class JointEquations(JointPairs):
         return self._dense(self._entries(at, u))
 
     def look(self, pose: Pose) -> tuple[Floats, Floats]:
-        """Gaps of the named rows, as `gaps`, and their rates W D over scaled twists, dense."""
+        """Gaps of the named rows, as in `gaps`, and their rates W D with respect to scaled twists, dense."""
         at = self.at(pose)
         u = self._directions(at)
         return self._gaps(at, u), self._dense(self._weighted(at, u))
 
     def scaled(self, pose: Pose) -> Scaled:
-        """W D, the rows of each pair of bodies made orthonormal."""
+        """W D, with the rows of each pair of bodies made orthonormal."""
         entries, blocks = self._scaled(pose)
         return Scaled(self._assemble(entries), blocks)
 
@@ -229,21 +230,21 @@ class JointEquations(JointPairs):
         return self._assemble(self._weighted(at, self._directions(at)))
 
     def twists(self, pose: Pose, scaled: Floats) -> Floats:
-        """Twists D x of all bodies, shape (nb, 6), from scaled numbers x."""
+        """Twists D x of all bodies, shape (nb, 6), from scaled twists x."""
         full = np.zeros((len(self.bodies), 6))
         full[:, self.used] = scaled.reshape(len(self.bodies), -1)
         return self._scale.up(pose.turns, full)
 
     def scaled_twists(self, pose: Pose, twists: Floats) -> Floats:
-        """The scaled numbers of given twists, shape (nb, 6)."""
+        """Scaled twists from twists, shape (nb, 6)."""
         return self._scale.down(pose.turns, twists)[:, self.used].ravel()
 
     def scaled_forces(self, pose: Pose, forces: Floats) -> Floats:
-        """D^T F of forces and moments about the centres, (nb, 6): what they do to scaled twists."""
+        """D^T F of forces and moments about the centres, (nb, 6): generalised forces for scaled twists."""
         return self._scale.forces(pose.turns, forces)[:, self.used].ravel()
 
     def gaps(self, pose: Pose) -> Floats:
-        """How far each equation is from being met [m or rad], (rows,); drives stand as at the start."""
+        """Residual of each equation [m or rad], (rows,); drives have their values at the start."""
         at = self.at(pose)
         return self._gaps(at, self._directions(at))
 
@@ -264,12 +265,12 @@ class JointEquations(JointPairs):
         return gaps
 
     def _angles(self, at: PairsAt, pairs: Ints) -> Floats:
-        """How far hinges have turned since the start, within half a turn."""
+        """Rotation of hinges since the start, within half a turn."""
         turns = turn_vectors(at.relative_turns(pairs))
         return np.einsum("ri,ri->r", turns, at.axes[pairs])
 
     def _travels(self, at: PairsAt, pairs: Ints) -> Floats:
-        """How far sliders have moved since the start."""
+        """Displacement of sliders since the start."""
         return np.einsum("ri,ri->r", at.apart[pairs], at.axes[pairs])
 
     @cached_property
@@ -280,11 +281,11 @@ class JointEquations(JointPairs):
 
     @cached_property
     def used(self) -> list[int]:
-        """Which of (v, w) a body of this mechanism has: in the plane vx, vy, wz."""
+        """The components of (v, w) that a body of this mechanism has: in the plane vx, vy, wz."""
         return [0, 1, 5] if self.dimension == 2 else [0, 1, 2, 3, 4, 5]
 
     def pair_gaps(self, gaps: Floats) -> Floats:
-        """How far each pair is apart [m] and turned [rad], (2, np), from the gaps of all rows."""
+        """Translational [m] and rotational [rad] gap of each pair, (2, np), from the gaps of all rows."""
         squares = np.zeros((2, len(self.pair_joint)))
         np.add.at(squares, (self.row_about.astype(int), self.row_pair), gaps**2)
         return np.sqrt(squares)
@@ -292,7 +293,7 @@ class JointEquations(JointPairs):
     def _entries(self, at: PairsAt, u: Floats) -> Floats:
         """Coefficients of (v, w) of its bodies in each row, (rows, 2, 6); u: directions of the rows.
 
-        Where there are couplings (rows, 4, 6): behind them the bodies of the other joint.
+        With couplings the shape is (rows, 4, 6): the bodies of the other joint follow.
         """
         out = np.zeros((*self.row_bodies.shape, 6))
         ends: list[tuple[Ints, Floats, Any]] = [(self.row_pair, u, 1.0)]
@@ -303,7 +304,7 @@ class JointEquations(JointPairs):
             for side, sign in ((0, -factor), (1, factor)):
                 arms = at.arms[side]
                 if side == 0:
-                    # where a joint slides, its point is the other body's
+                    # in a sliding joint, its point is that of the other body
                     reach = at.places[1] - self._pair_centers(at.pose.centers, 0)
                     arms = np.where(self._slides[:, None], reach, arms)
                 out[:, 2 * n + side, :3] = np.where(along, sign * way, 0.0)
@@ -313,7 +314,7 @@ class JointEquations(JointPairs):
         return out
 
     def _weighted(self, at: PairsAt, u: Floats) -> Floats:
-        """The coefficients of scaled twists, shape as of `_entries`."""
+        """The coefficients of scaled twists, with the shape of `_entries`."""
         return self._weigh(at, self._entries(at, u))
 
     def _weigh(self, at: PairsAt, entries: Floats) -> Floats:
@@ -324,7 +325,7 @@ class JointEquations(JointPairs):
 
     @cached_property
     def row_bodies(self) -> Ints:
-        """The two bodies of each row; where there are couplings four, of other rows the ground."""
+        """The two bodies of each row; with couplings four, the ground standing in for missing ones."""
         own = self.pair_bodies[self.row_pair]
         if not (self.row_other >= 0).any():
             return own
@@ -332,7 +333,7 @@ class JointEquations(JointPairs):
         return np.hstack([own, other])
 
     def _dense(self, entries: Floats) -> Floats:
-        """The rows over all columns; one more body takes what the ground has."""
+        """The rows over all columns; the entries of the ground go to an additional body, which is dropped."""
         width, n = self.columns_a_body, len(self.bodies)
         out = np.zeros((self.rows, n + 1, width))
         rows, body = np.arange(self.rows), self.row_bodies % (n + 1)
@@ -354,7 +355,7 @@ class JointEquations(JointPairs):
 def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     """The joint equations of a checked mechanism."""
     names = tuple(b.name for b in mechanism.bodies)
-    # places are counted from the mechanism itself: far from the world's origin they lose no digits
+    # positions are relative to the mechanism: far from the world's origin they lose no digits
     origin = np.mean([in_space(b.center) for b in mechanism.bodies], axis=0)
     number = {name: i for i, name in enumerate(names)} | {mechanism.GROUND: GROUND}
     masses = np.array([b.mass for b in mechanism.bodies])
@@ -367,7 +368,7 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
     )
     pair_joint: list[int] = []
     pair_bodies, places, axes = [], [], []
-    # of each row: pair, whether about, direction, drive, other pair, ratio
+    # for each row: pair, whether about, direction, drive, other pair, ratio
     rows: list[tuple[int, bool, int, int, int, float]] = []
     driven: dict[str, list[int]] = {}
     for d, drive in enumerate(mechanism.drives):
@@ -376,9 +377,9 @@ def make_joint_equations(mechanism: Mechanism) -> JointEquations:
         first, *others = (number[name] for name in joint.bodies)
         for k, other in enumerate(others):
             kept = [(about, u, -1) for about, u in _frame_of(joint, mechanism).rows]
-            # a drive moves the second body named from the first
+            # a drive moves the second body named relative to the first
             for d in driven.get(joint.name, []) if k == 0 else ():
-                # the one equation of a driven length is that of its drive
+                # the single equation of a driven length is that of its drive
                 if joint.kind.row.coordinate == "length":
                     kept = [row for row in kept if row[2] >= 0]
                 kept.append((joint.kind.row.coordinate == "angle", 0, d))
@@ -446,19 +447,19 @@ def _frame_of(joint: Joint, mechanism: Mechanism) -> JointFrame:
 def _places(
     joint: Joint, second: int, origin: Floats, centers: Floats, first: int, other: int
 ) -> tuple[Floats, Floats]:
-    """Where the first body and another one have the joint."""
+    """Positions of the joint on the first body and on another one."""
     if joint.places:
         a, b = (in_space(joint.places[i]) - origin for i in (0, second))
         return a, b
-    # a weld without a place holds anywhere: the centre of the second body
+    # a weld without a position may be anywhere: the centre of the second body
     at = np.array(centers[other if other != GROUND else first])
     return at, at
 
 
 def _axis(joint: Joint, k: int, dimension: int) -> Floats:
-    """Unit axis on the k-th body of a joint, zero if it has none; in the plane a pin has the normal."""
+    """Unit axis on the k-th body of a joint, zero if it has none; in the plane the axis of a pin is the normal."""
     if dimension == 2 and joint.kind.row.axis == "common":
         return np.eye(3)[2]
-    # an axis of the first body alone is compared with nothing: it stands for both
+    # an axis given for the first body only applies to both
     given = joint.axis if joint.ends[k].axis is None else joint.ends[k].axis
     return np.zeros(3) if given is None else unit(in_space(given))

@@ -1,16 +1,16 @@
-"""What each kind of joint keeps, in which directions; and where the joints of bodies are at a pose.
+"""The constraint directions of each kind of joint, and the positions of the joints at a configuration.
 
-A joint has a frame of three directions. Its equations are along some of them (the two bodies do not
-part that way) and about some of them (they do not turn that way).
+A joint has a frame of three directions. Its equations are along some of them (no relative translation) and about
+some of them (no relative rotation).
 
-    frame     its first direction                                     joints
-    world     x                                                       spherical, weld, planar revolute
-    axis      the axis of the first body                              all joints with one axis
-    link      from the place on the first to that on the second body  distance
-    cross     across both axes                                        universal
+    frame     its first direction                                        joints
+    world     x                                                          spherical, weld, planar revolute
+    axis      the axis of the first body                                 all joints with one axis
+    link      from the point on the first to that on the second body     distance
+    cross     perpendicular to both axes                                 universal
 
-A joint of more than two bodies is its first body paired with each other one. Where a joint slides, its
-directions are those of the first body.
+A joint of more than two bodies pairs its first body with each of the others. In a sliding joint, the directions
+are those of the first body.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class JointFrame:
         return [(False, k) for k in self.along] + [(True, k) for k in self.about]
 
 
-# of planar mechanisms, then of spatial ones; in the plane the third direction is the normal
+# planar mechanisms first, then spatial ones; in the plane the third direction is the normal
 JOINT_FRAMES: dict[tuple[int, JointKind], JointFrame] = {
     (2, JointKind.REVOLUTE): JointFrame(WORLD, (0, 1)),
     (2, JointKind.WELD): JointFrame(WORLD, (0, 1), (2,)),
@@ -64,7 +64,7 @@ JOINT_FRAMES: dict[tuple[int, JointKind], JointFrame] = {
     (3, JointKind.DISTANCE): JointFrame(LINK, (0,)),
 }
 
-# freer joints: words, and which of the equations of the joint go
+# joints with fewer constraints: description, and which equations of the joint are removed
 FREER: dict[tuple[int, JointKind], list[tuple[str, list[int]]]] = {
     (2, JointKind.REVOLUTE): [(f"a pin in a slot along {c}", [i]) for i, c in enumerate("xy")],
     (2, JointKind.WELD): [("a pin", [2])],
@@ -92,26 +92,26 @@ FREER: dict[tuple[int, JointKind], list[tuple[str, list[int]]]] = {
         ("a face that may turn on the plane", [1]),
         ("a ball that may slide on the plane", [1, 2, 3]),
     ],
-    # which plane through the line does not matter to the words
+    # the description does not depend on which plane through the line
     (3, JointKind.POINT_ON_LINE): [("a point on a plane through the line", [i]) for i in (0, 1)],
 }
 
 
 def axis_frames(axes: Floats, planar: bool = False) -> Floats:
-    """An axis and two perpendiculars as columns, (n, 3, 3): world axes where the axis is one.
+    """An axis and two perpendiculars as columns, (n, 3, 3): world axes if the axis is one.
 
-    The axis is written with its largest part positive, so that an axis and its opposite are one. In the
-    plane the last direction is the normal.
+    The sign is chosen so that the largest component is positive: an axis and its opposite give the same frame. In
+    the plane the last direction is the normal.
     """
     size = np.abs(axes)
     n = np.arange(len(axes))
-    # parts that differ by rounding only are equal: the first wins
+    # components that differ by rounding only are equal: the first wins
     top = np.argmax(size >= size.max(axis=1, keepdims=True) - SAME_DIRECTION, axis=1)
     e = axes * np.sign(axes[n, top])[:, None]
     if planar:
         z = np.tile((0.0, 0.0, 1.0), (len(axes), 1))
         return np.stack([e, cross(z, e), z], axis=2)
-    # the next world axis stands at 45 degrees or more and gives the first perpendicular
+    # the next world axis is at 45 degrees or more and gives the first perpendicular
     x = np.eye(3)[(top + 1) % 3]
     x = x - np.einsum("ni,ni->n", x, e)[:, None] * e
     x /= np.linalg.norm(x, axis=1)[:, None]
@@ -130,9 +130,9 @@ def name_direction(u: tuple[float, float, float]) -> str:
 class JointPairs:
     """The joints of a mechanism, as pairs of bodies.
 
-    bodies and their centers [m] at the start; pairs: each joint's first body with each other one: number of
-    the joint, bodies, place and axis at the start (zero: no axis) on the first body and on the other one.
-    Planar mechanisms lie in z = 0. All places are counted from `origin`, the mean of the centres.
+    bodies and their centers [m] at the start; pairs: each joint's first body with each other one: number of the
+    joint, bodies, position and axis at the start (zero: no axis) on the first body and on the other one. Planar
+    mechanisms lie in z = 0. All positions are relative to `origin`, the mean of the centres.
     """
 
     dimension: int
@@ -149,7 +149,7 @@ class JointPairs:
     pair_other_axis: Floats
 
     def start(self) -> Pose:
-        """The pose in which the mechanism was written."""
+        """The configuration in which the mechanism was defined."""
         return Pose(self.centers, np.tile(np.eye(3), (len(self.bodies), 1, 1)))
 
     def body_name(self, index: int) -> str:
@@ -157,15 +157,15 @@ class JointPairs:
         return Mechanism.GROUND if index == GROUND else self.bodies[index]
 
     def at(self, pose: Pose) -> PairsAt:
-        """Where the joints are at a pose."""
+        """The joints at a configuration."""
         return PairsAt(self, pose)
 
     def axes(self, pose: Pose) -> Floats:
-        """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
+        """Current first direction of each pair's frame, (np, 3): for links from first to second."""
         return self.at(pose).axes
 
     def _pair_centers(self, centers: Floats, side: int) -> Floats:
-        """Centres of the bodies on one side of each pair; of the ground the origin."""
+        """Centres of the bodies on one side of each pair; the origin for the ground."""
         return np.concatenate([centers, np.zeros((1, 3))])[self.pair_bodies[:, side]]
 
     @cached_property
@@ -176,7 +176,7 @@ class JointPairs:
         return first, second
 
     def _cross_gaps(self, a: Floats, b: Floats, which: Flags) -> Floats:
-        """How far the angle between the axes of crosses is from that at the start, about their normal."""
+        """Change of the angle between the axes of crosses since the start, about their normal."""
         start = np.einsum("pi,pi->p", self.pair_axis[which], self.pair_other_axis[which])
         normal = cross(a, b)
         square = np.einsum("pi,pi->p", normal, normal)
@@ -185,19 +185,19 @@ class JointPairs:
 
     @cached_property
     def _frame(self) -> Ints:
-        """Which frame the joint of each pair has."""
+        """The frame type of each pair's joint."""
         of_joint = np.array([JOINT_FRAMES[self.dimension, k].frame for k in self.kinds], dtype=int)
         return of_joint[self.pair_joint]
 
     @cached_property
     def _one_axis(self) -> Flags:
-        """Pairs that turn about one common axis of both bodies only."""
+        """Pairs whose only relative rotation is about one common axis of both bodies."""
         about = [self.dimension == 3 and JOINT_FRAMES[3, k].about == (1, 2) for k in self.kinds]
         return np.array(about, dtype=bool)[self.pair_joint]
 
     @cached_property
     def _slides(self) -> Flags:
-        """Pairs whose second body's point may leave the first body's."""
+        """Pairs in which the second body's point may separate from the first body's."""
         along = [len(JOINT_FRAMES[self.dimension, k].along) for k in self.kinds]
         return (np.array(along, dtype=int) < self.dimension)[self.pair_joint]
 
@@ -208,12 +208,12 @@ class JointPairs:
 
 
 class PairsAt:
-    """The joints at one pose; each quantity is computed once."""
+    """The joints at one configuration; each quantity is computed once."""
 
     def __init__(self, pairs: JointPairs, pose: Pose) -> None:
         self.pairs, self.pose = pairs, pose
         turns = np.concatenate([pose.turns, np.eye(3)[None]])
-        # of the bodies on both sides of each pair
+        # rotations of the bodies on both sides of each pair
         self.turns = turns[pairs.pair_bodies[:, 0]], turns[pairs.pair_bodies[:, 1]]
 
     @cached_property
@@ -241,17 +241,17 @@ class PairsAt:
 
     @cached_property
     def offsets(self) -> Floats:
-        """From the point that reactions are stated about to the one that a pair's equations refer to, (np, 3).
+        """From the reference point of reactions to the reference point of a pair's equations, (np, 3).
 
-        A reaction is stated about the joint's point as `find_point` has it: that of the second body, or of the
-        first if the second is the ground. The equations refer to the point of the second body.
+        Reactions refer to the joint's point of `find_point`: that of the second body, or of the first if the
+        second is the ground. The equations refer to the point of the second body.
         """
         grounded = self.pairs._slides & (self.pairs.pair_bodies[:, 1] == GROUND)
         return np.where(grounded[:, None], self.apart, 0.0)
 
     @cached_property
     def axes(self) -> Floats:
-        """First direction of each pair's frame as it is now, (np, 3): of links from first to second."""
+        """Current first direction of each pair's frame, (np, 3): for links from first to second."""
         out = np.array(self.ends[0])
         frame = self.pairs._frame
         link, across = frame == LINK, frame == CROSS
@@ -262,11 +262,11 @@ class PairsAt:
         return out
 
     def relative_turns(self, pairs: Ints) -> Floats:
-        """How some pairs have turned since the start."""
+        """Relative rotations of some pairs since the start."""
         return self.turns[1][pairs] @ np.swapaxes(self.turns[0][pairs], 1, 2)
 
     def turn_gaps(self) -> Floats:
-        """How far the second body of each pair is turned from where its joint wants it, (np, 3)."""
+        """Rotational error of the second body of each pair, (np, 3)."""
         pairs = self.pairs
         out = np.zeros((len(pairs.pair_joint), 3))
         one, across = pairs._one_axis, pairs._frame == CROSS
@@ -282,14 +282,14 @@ class PairsAt:
 
 
 def turned(turns: Floats, vectors: Floats) -> Floats:
-    """Each vector turned by its matrix, (n, 3)."""
+    """Each vector rotated by its matrix, (n, 3)."""
     return np.asarray((turns @ vectors[:, :, None])[:, :, 0])
 
 
 def turns_between(e_a: Floats, e_b: Floats) -> Floats:
-    """Shortest turn vectors that bring unit vectors e_a to e_b, (n, 3); their length is the angle.
+    """Shortest rotation vectors that take unit vectors e_a to e_b, (n, 3); their length is the angle.
 
-    Not the sine of the angle: an axis that stands upside down is far from closed.
+    The sine of the angle would not do: a reversed axis is far from closed.
     """
     normal = cross(e_a, e_b)
     sine = np.linalg.norm(normal, axis=1)
@@ -297,7 +297,7 @@ def turns_between(e_a: Floats, e_b: Floats) -> Floats:
     angle = np.arctan2(sine, cosine)
     # below 1e-9 the cosine is one to all digits
     opposite = (sine < 1e-9) & (cosine < 0)
-    # a turn to the exact opposite goes about any perpendicular
+    # a rotation to the exact opposite may be about any perpendicular
     normal[opposite] = axis_frames(e_a[opposite])[:, :, 1]
     sine[opposite] = 1.0
     # for small angles the quotient is one
@@ -306,10 +306,10 @@ def turns_between(e_a: Floats, e_b: Floats) -> Floats:
 
 
 def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
-    """The body of a named point, joint or centre of mass, and its place at the start.
+    """The body of a named point, joint or centre of mass, and its position at the start.
 
-    The place of a joint belongs to the second body named, which slides where the joint does; if that is
-    the ground, to the first.
+    The position of a joint belongs to the second body named, which slides if the joint does; if that is the
+    ground, to the first.
     """
     for marker in mechanism.markers:
         if marker.name == name:

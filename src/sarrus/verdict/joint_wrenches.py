@@ -1,4 +1,4 @@
-"""Joint components that balance given forces on the bodies, at a pose: W^T f = forces."""
+"""Joint components that balance given forces on the bodies, at a configuration: W^T f = forces."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ from .rank import BodyScale, Scaled
 
 Stiffness = Mapping[str, tuple[float, float]]
 
-# larger systems are solved sparsely
+# systems with more columns use sparse solvers
 SPARSE = 200
-# orders of the equations that are tried before poses are solved one by one
+# number of equation orderings tried before configurations are solved individually
 ORDERS = 3
-# joints without a stiffness are stiffer than all others by the square of this, in sparse solves
+# in sparse solves, joints without a stiffness are stiffer than all others by the square of this
 RIGID = 1e4
 
 
 @dataclass(frozen=True)
 class Wrenches:
-    """Joint components at n poses, (n, rows); unit self-stresses of each, (rows, k), moments over the
-    length; smallest singular values that count; what is left, relative to the largest force or weight;
-    directions of the rows, (n, rows, 3); offsets: of the points that the equations of each pair refer to from
-    those that reactions are stated about (`PairsAt.offsets`), (n, pairs, 3).
+    """Joint components at n configurations, (n, rows), and what belongs to them.
+
+    The fields are unit self-stresses of each, (rows, k), with moments divided by the length; smallest nonzero
+    singular values; residuals relative to the largest force or weight; directions of the rows, (n, rows, 3);
+    offsets: from the reference points of reactions to those of each pair's equations (`PairsAt.offsets`), (n,
+    pairs, 3).
     """
 
     values: Floats
@@ -56,8 +58,8 @@ def solve_wrenches(
 ) -> Wrenches:
     """Joint components f with W^T f = forces (n, nb, 6), of least norm or least elastic energy.
 
-    poses: n of them, (n, nb, 3) and (n, nb, 3, 3); stiffness: of each row, inf where rigid; sizes: of what
-    the forces are a difference of, if larger.
+    poses: n of them, (n, nb, 3) and (n, nb, 3, 3); stiffness: of each row, inf if rigid; sizes: magnitudes of the
+    terms whose difference the forces are, if larger.
     """
     e, n = equations, len(forces)
     copies = _Copies(e, n)
@@ -73,7 +75,7 @@ def solve_wrenches(
     used = forces[:, :, e.used].reshape(n, -1)
     left = copies.balance(entries, f) - used
     arm = np.tile(np.where(np.array(e.used) > 2, e.length, 1.0), len(e.bodies))
-    # in free fall no joint exerts anything: what is left is compared with the weight then
+    # in free fall the joints exert nothing: the residual is then compared with the weight
     weight = float(np.linalg.norm(e.gravity)) * float(e.masses.max())
     largest = np.maximum(np.abs(used / arm).max(axis=1, initial=weight), sizes)
     rest = np.abs(left / arm).max(axis=1, initial=0.0)
@@ -89,7 +91,7 @@ def solve_wrenches(
 
 
 class _Copies:
-    """One mechanism at n poses as a mechanism of n copies of its bodies at one pose."""
+    """One mechanism at n configurations, as a mechanism of n copies of its bodies at one configuration."""
 
     def __init__(self, e: JointEquations, n: int) -> None:
         self.one, self.n = e, n
@@ -133,11 +135,11 @@ class _Copies:
         )
 
     def pose(self, poses: Pose) -> Pose:
-        """The n poses as the one of all copies."""
+        """The n configurations as the single one of all copies."""
         return Pose(poses.centers.reshape(-1, 3), poses.turns.reshape(-1, 3, 3))
 
     def stack(self, scaled: Scaled) -> Floats:
-        """The matrices of all poses, (n, rows, columns)."""
+        """The matrices of all configurations, (n, rows, columns)."""
         e, matrix = self.one, scaled.matrix.tocoo()
         row, column = matrix.coords
         out = np.zeros((self.n, e.rows, e.columns))
@@ -154,12 +156,12 @@ class _Copies:
         return out
 
     def balance(self, entries: Floats, f: Floats) -> Floats:
-        """W^T f at all poses, (n, columns); entries: of the rows over twists."""
+        """W^T f at all configurations, (n, columns); entries: of the rows over twists."""
         e = self.one
         parts = (
             entries.reshape(self.n, e.rows, *entries.shape[1:])[..., e.used] * f[:, :, None, None]
         )
-        # behind the bodies one more takes what the ground has
+        # an additional body after the others receives the entries of the ground
         out = np.zeros((self.n, len(e.bodies) + 1, e.columns_a_body))
         for row, bodies in enumerate(e.row_bodies):
             for end, body in enumerate(bodies):
@@ -197,9 +199,10 @@ def row_stiffness(equations: JointEquations, stiffness: Stiffness) -> Floats:
 def _solve_dense(
     e: JointEquations, poses: Pose, side: Floats, stiffness: Floats | None, weighted: Floats
 ) -> tuple[Floats, list[Floats], Floats]:
-    """Components, self-stresses and smallest singular values: poses of one rank in lanes, others one by one.
+    """Components, self-stresses and smallest singular values.
 
-    weighted: the rows over scaled twists, of all poses one after the other.
+    Configurations of equal rank are solved in SIMD lanes, the others individually. weighted: the rows over scaled
+    twists, of all configurations one after the other.
     """
     n, weights = len(side), _row_weights(e)
     values, smallest = np.zeros((n, e.rows)), np.ones(n)
@@ -221,7 +224,7 @@ def _solve_dense(
         room = make_wrench_room(order, e.columns)
         solve_poses(order, room, weighted, side, todo, e.tolerance, found)
         zeros, rest, growth = found.flags[todo].T
-        # written so that nan is refused
+        # written so that NaN is rejected
         good = (zeros == 0.0) & (rest <= SAME_RANK * e.tolerance) & (growth <= WEAK_ORDER)
         at = todo[good]
         free = found.stress[at]
@@ -239,7 +242,7 @@ def _solve_dense(
 
 
 def _find_order(e: JointEquations, pose: Pose) -> OrderedRows | None:
-    """Rows that are independent at a pose, and those that depend on them; None without any."""
+    """Rows that are independent at a configuration, and those that depend on them; None without any."""
     A = e.scaled_dense(pose)
     rank = int((np.linalg.svd(A, compute_uv=False) > e.tolerance).sum())
     if not rank:
@@ -250,7 +253,7 @@ def _find_order(e: JointEquations, pose: Pose) -> OrderedRows | None:
     end = width * (bodies.max(axis=1) + 1)
     pivots = qr(A.T, mode="r", pivoting=True)[1]
     independent = pivots[:rank]
-    # rows in the order of their bodies: what reflections fill in stays close to the diagonal
+    # rows in the order of their bodies, so that fill-in of the reflections stays close to the diagonal
     independent = independent[np.lexsort((end[independent], begin[independent]))]
     place = np.empty(e.rows, dtype=np.int64)
     place[np.append(independent, pivots[rank:])] = np.arange(e.rows)
@@ -268,7 +271,7 @@ def _find_order(e: JointEquations, pose: Pose) -> OrderedRows | None:
 def _solve_stack(
     e: JointEquations, poses: Pose, side: Floats, stiffness: Floats | None
 ) -> tuple[Floats, list[Floats], Floats]:
-    """The same by singular vectors at each pose."""
+    """The same by singular vectors at each configuration."""
     n = len(side)
     copies, weights = _Copies(e, n), _row_weights(e)
     scaled = copies.all.scaled(copies.pose(poses))
@@ -276,7 +279,7 @@ def _solve_stack(
     values = np.linalg.svd(matrices, compute_uv=False)
     ranks = (values > e.tolerance).sum(axis=1)
     z, stress = np.zeros((n, e.rows)), [np.zeros((e.rows, 0))] * n
-    # 1 where nothing counts, as without joints
+    # 1 if there is no nonzero value, as without joints
     smallest = np.column_stack([np.ones(n), values])[np.arange(n), ranks]
     for rank in np.unique(ranks):
         at = np.flatnonzero(ranks == rank)
@@ -296,7 +299,7 @@ def _soften(z: Floats, free: Floats, weights: Floats, stiffness: Floats | None) 
     """From least norm to least elastic energy, (n, rows): the same balance with other self-stresses."""
     if stiffness is None or not free.shape[2]:
         return z
-    # the part of the self-stresses that the elastic joints decide; the rest stays least
+    # the part of the self-stresses that the elastic joints determine; the rest remains of least norm
     soft = weights / np.sqrt(stiffness)
     soft /= soft.max() or 1.0
     inverse = np.linalg.pinv(soft[:, None] * free, rcond=1e-12)
@@ -304,14 +307,14 @@ def _soften(z: Floats, free: Floats, weights: Floats, stiffness: Floats | None) 
 
 
 def _row_weights(e: JointEquations) -> Floats:
-    """Moments are counted as forces at the mechanism's length."""
+    """Weights of rows: moments count as forces at a distance of the mechanism's length."""
     return np.where(e.row_about, e.length, 1.0)
 
 
 def _solve_sparse(
     e: JointEquations, poses: Pose, side: Floats, stiffness: Floats | None
 ) -> tuple[Floats, list[Floats], Floats]:
-    """Pose by pose: large mechanisms fill the machine alone."""
+    """Solve configurations one by one: a single large mechanism already uses the whole machine."""
     found = [
         _solve_sparse_one(e, Pose(poses.centers[t], poses.turns[t]), side[t], stiffness)
         for t in range(len(side))
@@ -323,13 +326,13 @@ def _solve_sparse(
 def _solve_sparse_one(
     e: JointEquations, pose: Pose, side: Floats, stiffness: Floats | None
 ) -> tuple[Floats, Floats, float]:
-    """Self-stresses are projections of random vectors."""
+    """Solve one configuration; self-stresses are projections of random vectors."""
     weights = _row_weights(e)
     least = _LeastNorm(e, pose, weights)
     z = least.nearest(np.zeros(e.rows), side)
     rng = np.random.default_rng(4)
     free = [least.nearest(probe, np.zeros(e.columns)) for probe in rng.normal(size=(4, e.rows))]
-    # what is left of a probe without any self-stress is rounding
+    # without any self-stress, the remainder of a probe is rounding
     kept = [y / np.linalg.norm(y) for y in free if np.abs(y).max() > NO_SELF_STRESS]
     smallest = least.estimate_smallest(z + 1e-3 * np.linalg.norm(z) * rng.normal(size=e.rows))
     f = z * weights
@@ -343,7 +346,7 @@ def _solve_sparse_one(
 
 
 class _LeastNorm:
-    """The z nearest to a wish with A z = right, by proximal steps; f = weights z, A z = D^T W^T f."""
+    """The z nearest to a target with A z = right, by proximal steps; f = weights z, A z = D^T W^T f."""
 
     def __init__(self, e: JointEquations, pose: Pose, weights: Floats) -> None:
         A = sparse.csr_array(e.weighted(pose).T @ sparse.diags_array(weights))
@@ -361,7 +364,7 @@ class _LeastNorm:
         self.factor = splu(sparse.csc_array(K))
 
     def nearest(self, wish: Floats, right: Floats) -> Floats:
-        """The nearest z to a wish with A z = right."""
+        """The z nearest to the target `wish` with A z = right."""
         z, mu = wish, np.zeros(self.columns)
         for _ in range(6):
             z1, mu1 = self._solve(wish - z - self.A.T @ mu, right / self.sizes - self.A @ z)
@@ -369,7 +372,7 @@ class _LeastNorm:
         return z
 
     def estimate_smallest(self, y: Floats) -> float:
-        """The smallest singular value of A, zeros left out, by steps with its pseudo-inverse."""
+        """The smallest nonzero singular value of A, by iteration with its pseudo-inverse."""
         size = 1.0
         for _ in range(5):
             y = y / (np.linalg.norm(y) or 1.0)
@@ -401,7 +404,7 @@ def read_motion(
 
 
 def inertia_forces(e: JointEquations, motion: BodyMotion) -> Floats:
-    """m (a - g) and I w' + w x I w of each body, (n, nb, 6): what all else must exert on it."""
+    """m (a - g) and I w' + w x I w of each body, (n, nb, 6): the sum of all other forces on it."""
     w, w1 = motion.spins, motion.spin_rates
     inertia = motion.turns @ e.inertias @ np.swapaxes(motion.turns, 2, 3)
     spin = np.einsum("tbij,tbj->tbi", inertia, w)

@@ -1,15 +1,16 @@
-"""Locked or mobile? A paradoxical linkage with slightly wrong dimensions is locked in truth, yet moves with a
-little play in its joints.
+"""Distinguishes immobile mechanisms from those that move with a little clearance in their joints.
 
-Where W has one small singular value and the count says that nothing moves, its singular vector is almost a
-freedom (or one for an instant only). It is followed kinematically: a step along it, then the least gaps (in
-the sense of squares) that are possible across it,
+A paradoxical linkage with slightly wrong dimensions is immobile, yet it moves if its joints have some clearance.
+
+If W has one small singular value and the count predicts an immobile mechanism, the singular vector is almost a
+degree of freedom (or an instantaneous one only). It is followed kinematically: one step along it, then the
+smallest possible gaps (least squares) normal to it,
 
     minimise |g|  with  d . x = 0,      d: the direction followed,
 
-and so on, both ways. The largest gap on that path is the misfit that the joints need to have for the linkage to
-move. A linkage that moves anyway may have further freedoms that are so almost only; each is followed likewise.
-`mending` does without play: it finds the nearest dimensions that let it move exactly.
+and so on, in both directions. The largest gap on that path is the clearance that the joints need for the linkage
+to move. A mobile linkage may have further approximate degrees of freedom; each is followed in the same way.
+`misfit_repair` needs no clearance: it finds the nearest dimensions that let the linkage move exactly.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ from .joint_equations import JointEquations
 from .mobility import CROSSING, MOBILE_WITHIN, NEAR_SINGULAR, Mobility, classify, idle_spins
 from .rank import measure_rank
 
-# larger mechanisms are left to the rank
+# larger mechanisms are classified by the rank alone
 MOST_COLUMNS = 240
-# step along the path and how far it is followed each way: radians, or lengths of the mechanism
+# step along the path, and how far it is followed in each direction: radians, or lengths of the mechanism
 STEP = 0.15
 STEPS = 20
 LOOK = 3
-# closing goes along directions above this share
+# closing uses only directions with relative singular values above this
 WEAK = 1e-5
-# steps of it
+# number of closing steps
 CLOSING = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Locked:
-    """A mechanism that is locked in truth, or has fewer freedoms, and the play that would let it move.
+    """A mechanism that is immobile, or has fewer degrees of freedom, unless its joints have clearance.
 
-    value, largest: singular values that are almost zero; freedoms: how many there are; exact: how many
-    velocities the joints allow besides, idle spins aside; misfit [m]: largest gap on the path followed
-    (radians count times the mechanism's length), infinite if the path ends at once; reach: how far it was
-    followed, radians or lengths of the mechanism; length of the mechanism [m]; path: poses followed, away from
-    singular ones;
-    travel: for each way, how far each pose is along it and the largest gap there [m].
+    value, largest: singular values that are almost zero; freedoms: their number; exact: number of further
+    velocities that the joints allow, without idle spins; misfit [m]: largest gap on the path followed (radians are
+    multiplied by the length of the mechanism), infinite if the path ends at once; reach: how far it was followed,
+    in radians or lengths of the mechanism; length: of the mechanism [m]; path: configurations followed, without
+    those near singular ones; travel: for each direction, the distance of each configuration along the path and the
+    largest gap there [m].
     """
 
     value: float
@@ -69,20 +70,20 @@ class Locked:
     largest: float = 0.0
 
     def within(self, misfit: float) -> bool:
-        """Whether joints with so much play [m] let it move."""
+        """Whether joints with this clearance [m] let the mechanism move."""
         return self.misfit <= misfit
 
     def reach_within(self, misfit: float) -> float:
-        """How far it moves before a joint opens by more than this [m], the farther way; as `reach`."""
+        """How far it moves, at best, before a joint opens by more than this [m]; units as `reach`."""
         return max(_last_below(way, misfit) for way in self.travel)
 
     @property
     def nearly(self) -> bool:
-        """Whether some play would let it move at all."""
+        """Whether a finite clearance would let the mechanism move."""
         return bool(np.isfinite(self.misfit))
 
     def as_dict(self) -> dict[str, float | None]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {
             "smallest_value": self.value,
             "misfit": self.misfit if self.nearly else None,
@@ -94,9 +95,9 @@ class Locked:
 
 
 def find_locked(equations: JointEquations) -> Locked | None:
-    """Whether a mechanism of moderate size is locked in truth, or has fewer freedoms, but almost moves.
+    """Find out whether a mechanism of moderate size almost moves, but is immobile or has fewer degrees of freedom.
 
-    None if it moves as the rank says, or is a firm structure.
+    Returns None if it moves as the rank indicates, or is a rigid structure.
     """
     pose, last = equations.start(), equations.columns - 1
     if equations.columns > MOST_COLUMNS:
@@ -107,17 +108,18 @@ def find_locked(equations: JointEquations) -> Locked | None:
     values = np.append(np.linalg.svd(W, compute_uv=False), np.zeros(missing))
     small = int(np.sum(values < FREE_ALONE))
     exact = int(np.sum(values <= INSTANT_FREEDOM * equations.rounding / EXACT_MISFIT))
-    # one freedom that the count does not have is followed; where there are more, only what is almost one
+    # a single degree of freedom that the count does not predict is followed; if there are several, only the
+    # approximate ones are
     if values[last] > ALMOST_FREE or (small == exact and (exact > 1 or missing)):
         return None
-    # where nothing else is free, one value may be larger and still be almost a freedom
+    # if nothing else can move, one value may be larger and still be an approximate degree of freedom
     free = max(small, 1)
     V = np.linalg.svd(W)[2]
-    # one freedom is followed also where it is one at this very position
+    # a single degree of freedom is followed even if it is exact at this configuration
     exact = exact if free > 1 else 0
     chosen = V[len(V) - free : len(V) - exact]
     rounding = equations.rounding * equations.length
-    # most paradoxical linkages move exactly: a few steps tell
+    # most paradoxical linkages move exactly: a few steps show it
     look = [_follow(equations, pose, d, idle, LOOK, free) for d in chosen]
     if all(len(x.poses) == LOOK and x.misfit <= rounding for x in look):
         return None
@@ -130,7 +132,7 @@ def find_locked(equations: JointEquations) -> Locked | None:
     counts = (free - exact, exact, largest)
     if not open_:
         if exact:
-            # a small value that stands for no path is none of our business
+            # a small value without a path is not a case of clearance
             return None
         reach = max(s.reach for s in sides)
         return Locked(value, np.inf, reach, equations.length, (pose,), travel, *counts)
@@ -143,9 +145,9 @@ def find_locked(equations: JointEquations) -> Locked | None:
 
 
 def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobility, Locked | None]:
-    """The mobility with the word of the misfit instead of the rank's where freedoms are so almost only."""
+    """The mobility, decided by the misfit instead of the rank where degrees of freedom are approximate only."""
     if CROSSING in mobility.classes:
-        # several freedoms meet at an instant: then the rank has the word
+        # several degrees of freedom coincide instantaneously: the rank decides
         return mobility, None
     locked = find_locked(equations)
     if locked is None or not locked.nearly:
@@ -153,11 +155,11 @@ def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobili
     moves = locked.within(MISFIT * equations.length)
     true = len(mobility.idle_spins) + locked.exact
     motion = true + locked.freedoms * int(moves)
-    # a freedom that is one at this very position is no matter of play
+    # a degree of freedom that is exact at this configuration does not depend on clearance
     here = mobility.here if locked.value <= INSTANT_FREEDOM else motion
     rank = mobility.rank
     if rank.rank != equations.columns - here:
-        # the misfit has decided, so the tolerance of the rank goes to the other side of the value
+        # the misfit has decided, so the tolerance of the rank moves to the other side of the value
         W = equations.scaled(equations.start()).matrix
         limit = 2.0 * locked.largest if moves else 0.5 * locked.value
         rank = measure_rank(W, equations.columns_a_body, limit)
@@ -193,7 +195,7 @@ class _Side:
 
 
 def _last_below(way: Floats, misfit: float) -> float:
-    """Where gaps along a way first exceed a misfit; between two poses they grow linearly."""
+    """Where the gaps along one direction first exceed a misfit, by linear interpolation."""
     distance, gap = way
     above = np.flatnonzero(gap > misfit)
     if not len(above):
@@ -208,7 +210,7 @@ def _last_below(way: Floats, misfit: float) -> float:
 def _clear(
     equations: JointEquations, poses: list[Pose], idle: list[tuple[int, Floats]], free: int
 ) -> list[Pose]:
-    """The poses away from singular positions, where the almost-freedom stands alone."""
+    """The configurations away from singular ones, where there is only one approximate degree of freedom."""
     next_value = [
         np.linalg.svd(_held(equations, pose, idle), compute_uv=False)[-1 - free :][0]
         for pose in poses
@@ -217,14 +219,14 @@ def _clear(
 
 
 def _idle_axes(equations: JointEquations, pose: Pose) -> list[tuple[int, Floats]]:
-    """Bodies that can spin idly, and the axis about which they do, at the start."""
+    """Bodies that can spin idly, and their spin axes at the start."""
     names = idle_spins(equations, pose)
     numbers = [equations.bodies.index(name) for name in names]
     return [(i, np.linalg.eigh(equations.inertias[i])[1][:, 0]) for i in numbers]
 
 
 def _held(equations: JointEquations, pose: Pose, idle: list[tuple[int, Floats]]) -> Floats:
-    """The scaled joint equations, and one more for each idle spin, which holds it."""
+    """The scaled joint equations, with one more equation per idle spin, which locks it."""
     spins = []
     for i, axis in idle:
         twists = np.zeros((len(equations.bodies), 6))
@@ -242,7 +244,10 @@ def _follow(
     steps: int,
     free: int,
 ) -> _Side:
-    """Poses along an almost-freedom, until it is blocked or the path is long enough; free: all freedoms."""
+    """Configurations along an approximate degree of freedom, until it is blocked or the path is long enough.
+
+    free: total number of degrees of freedom, exact and approximate.
+    """
     poses: list[Pose] = []
     start, misfit = pose, 0.0
     travel = [(0.0, measure_misfit(equations, pose))]
@@ -258,7 +263,7 @@ def _follow(
             break
         misfit, pose = max(misfit, gap), there
         poses.append(pose)
-        # the singular vectors of the smallest values continue the path, as straight on as they allow
+        # the singular vectors of the smallest values continue the path, as straight as they allow
         low = np.linalg.svd(_held(equations, pose, idle))[2][-free:]
         direction = low.T @ (low @ direction)
         direction /= np.linalg.norm(direction)
@@ -267,7 +272,7 @@ def _follow(
 
 
 def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> tuple[Pose, float]:
-    """The pose of least gaps that can be reached across a direction (a unit vector), and its misfit [m]."""
+    """The configuration with the smallest gaps normal to a direction (a unit vector), and its misfit [m]."""
     scale = np.where(equations.row_about, 1.0, 1.0 / equations.length)
 
     def look(pose: Pose) -> tuple[Floats, Floats]:
@@ -278,7 +283,7 @@ def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> tuple[
     def move(pose: Pose, x: Floats) -> Pose:
         return pose.moved(equations.twists(pose, x))
 
-    # three gaps of one joint, each no larger, stay together below what counts as rounding
+    # so that three gaps of one joint, each at most this large, together stay below the rounding limit
     enough = equations.rounding / 2.0
     found = lower_gaps(pose, look, move, enough=enough, weak=WEAK, steps=CLOSING)
     gaps = equations.pair_gaps(found.gaps) * equations.length
@@ -286,6 +291,6 @@ def _least_gaps(equations: JointEquations, pose: Pose, across: Floats) -> tuple[
 
 
 def measure_misfit(equations: JointEquations, pose: Pose) -> float:
-    """The largest gap of a joint at a pose [m]; radians count times the mechanism's length."""
+    """The largest gap of a joint at a configuration [m]; radians are multiplied by the length of the mechanism."""
     gaps = equations.gaps(pose) * np.where(equations.row_about, equations.length, 1.0)
     return float(equations.pair_gaps(gaps).max(initial=0.0))

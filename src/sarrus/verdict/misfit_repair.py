@@ -1,11 +1,12 @@
-"""Mending: the nearest dimensions that let a mechanism move exactly which is locked by a small misfit.
+"""The smallest change of dimensions that frees a mechanism locked by a small mismatch.
 
-With left null vectors n of W at many poses of the path along its almost-freedom (self-stress of the moving
-linkage), g the gaps there and P their rates with the joint places and axes p of the bodies,
+With left null vectors n of W at many configurations of the path along its approximate degree of freedom
+(self-stress of the moving linkage), g the gaps there and P their derivatives with respect to the joint positions
+and axes p of the bodies,
 
-    n^T (g + P p) = 0  at all poses,      |p| least,
+    n^T (g + P p) = 0  at all configurations,      |p| least,
 
-repeated until the gaps are rounding.
+is solved repeatedly until the gaps are at rounding level.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from ..thresholds import ALIGNED_AXES, MENDED, MISFIT, NULL_SHARE
 from .joint_equations import JointEquations, make_joint_equations
 from .locked import Locked, find_locked, measure_misfit
 
-# conditions on the dimensions weaker than this share of the strongest are left out, at first
+# conditions on the dimensions that are weaker than this fraction of the strongest are ignored, at first
 WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
 class Mended:
-    """A mechanism whose dimensions were changed so that it moves; by how much at most [m, rad]."""
+    """A mechanism whose dimensions were changed so that it moves, and the largest changes [m, rad]."""
 
     mechanism: Mechanism
     metres: float
@@ -39,10 +40,11 @@ class Mended:
 def bridge_misfit(
     mechanism: Mechanism, equations: JointEquations, misfit: float | None
 ) -> tuple[Mechanism, list[str]]:
-    """A mechanism that moves exactly instead of one that is locked by a small misfit, and what was done.
+    """Replace a mechanism that is locked by a small mismatch by one that moves exactly, and describe the change.
 
-    misfit [m]: what may be bridged, MISFIT of the mechanism's length if left out. Raises MechanismError if it
-    would move with more. What moves anyway, and structures, are returned as they are.
+    misfit [m]: largest mismatch that may be removed, by default MISFIT times the mechanism's length. Raises
+    MechanismError if the mechanism moves only with a larger one. Mobile mechanisms and structures are returned
+    unchanged.
     """
     allowed = MISFIT * equations.length if misfit is None else misfit
     locked = find_locked(equations)
@@ -81,15 +83,15 @@ def bridge_misfit(
 
 
 def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
-    """The mechanism with the least changed joint places and axes that moves exactly; None if not found."""
+    """The mechanism with the smallest change of joint positions and axes that moves exactly; None if not found."""
     aligned, turned = _align_axes(mechanism)
     if turned and find_locked(make_joint_equations(aligned)) is None:
         return Mended(mechanism=aligned, metres=0.0, radians=turned, left=0.0)
     equations = make_joint_equations(mechanism)
     slot = _slots(mechanism, equations)
     far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
-    # places alone first: axes that are parallel stay so. Few conditions make a linkage paradoxical; weak ones, of
-    # the size of the misfit itself, come last
+    # positions alone first, so that parallel axes stay parallel. Few conditions make a linkage paradoxical; weak
+    # ones, comparable to the mismatch itself, come last
     for axes, weakest in product((False, True), WEAKEST):
         change, poses, left = _mend(equations, slot, list(locked.path), weakest, axes)
         if left <= MENDED * equations.length * far:
@@ -103,9 +105,10 @@ def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
 
 
 def _align_axes(mechanism: Mechanism) -> tuple[Mechanism, float]:
-    """The mechanism with axes that are almost parallel made so, and by how much they were turned at most [rad].
+    """Make axes that are almost parallel exactly parallel, and return their largest rotation [rad].
 
-    Least changes would make them meet far away instead: a spherical linkage, which rounding cannot tell from this.
+    The smallest change would make them intersect far away instead: a spherical linkage, which rounding cannot
+    distinguish from this one.
     """
     found: list[Floats] = []
     turned = 0.0
@@ -131,7 +134,7 @@ def _align_axes(mechanism: Mechanism) -> tuple[Mechanism, float]:
 def _mend(
     equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float, axes: bool
 ) -> tuple[Floats, list[Pose], float]:
-    """Changes of places (and axes, if wanted), (slots, 6), the poses with them, and the largest gap left there."""
+    """Changes of positions (and axes, if requested), (slots, 6), the resulting poses, and the largest gap."""
     n = int(slot.max()) + 1
     free = np.tile([True] * 3 + [axes] * 3, n)
     change = np.zeros((n, 6))
@@ -163,14 +166,14 @@ def _mend(
 
 
 def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
-    """Number of the (joint, body) that each side of each pair is, (pairs, 2)."""
+    """Index of the (joint, body) on each side of each pair, (pairs, 2)."""
     first = np.cumsum([0, *(len(j.ends) for j in mechanism.joints)])
     seen = np.zeros(len(mechanism.joints), dtype=np.int64)
     out = []
     number = {joint.name: j for j, joint in enumerate(mechanism.joints)}
     for j in equations.pair_joint:
         if j >= len(seen):
-            # a coupling stands as its joint does
+            # a coupling has the geometry of its joint
             j = number[mechanism.couplings[j - len(seen)].joint]
             out.append((first[j], first[j] + 1))
             continue
@@ -180,7 +183,7 @@ def _slots(mechanism: Mechanism, equations: JointEquations) -> Ints:
 
 
 def _changed(equations: JointEquations, slot: Ints, change: Floats) -> JointEquations:
-    """The joint equations with places and axes changed in their bodies."""
+    """The joint equations with positions and axes changed in their bodies."""
 
     def axes(old: Floats, side: int) -> Floats:
         new = old + change[slot[:, side], 3:]
@@ -199,7 +202,7 @@ def _changed(equations: JointEquations, slot: Ints, change: Floats) -> JointEqua
 def _rates(
     equations: JointEquations, slot: Ints, pose: Pose, n: int
 ) -> tuple[Floats, Floats, Floats]:
-    """W over scaled twists, gaps, and their rates with the changes, all as pure numbers."""
+    """W over scaled twists, gaps, and their derivatives with respect to the changes, all dimensionless."""
     L = equations.length
     scale = np.where(equations.row_about, 1.0, 1.0 / L)
     gaps, W = equations.look(pose)
@@ -233,7 +236,7 @@ def _write(
     change: Floats,
     pose: Pose,
 ) -> Mechanism:
-    """The mechanism at a pose with its joints changed in their bodies."""
+    """The mechanism at a configuration with its joints changed in their bodies."""
     d = mechanism.dimension
     at = 0
     changed = mechanism.copy()

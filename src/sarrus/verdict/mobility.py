@@ -1,11 +1,11 @@
-"""Mobility: Gruebler's count, the mobility here, and the mobility of the motion; and what to call it.
+"""Mobility: Gruebler's count, instantaneous mobility, finite mobility, and their classification.
 
-count              columns - rows of W
-mobility here      columns - rank of W at this pose
-of the motion      columns - the largest rank of W nearby on the motion; if there a velocity that W
-                   allows leads back, as at a dead end, only the velocities that lead on count
+count                    columns - rows of W
+instantaneous mobility   columns - rank of W at this configuration
+finite mobility          columns - the largest rank of W nearby on the motion; if a velocity that W allows
+                         there is infinitesimal only, as at a dead end, only velocities of finite motions count
 
-Drives leave less of these freedoms: the rank of W with their equations.
+Drives reduce these degrees of freedom: the rank of W then includes their equations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .redundancy import Dependence, find_redundancy
 if TYPE_CHECKING:
     from .branches import Branches
 
-# velocities followed one by one to see whether they lead on: at most so many
+# largest number of velocities that are followed individually to find out whether they are finite motions
 FOLLOWED = 12
 
 REGULAR = "regular"
@@ -43,14 +43,14 @@ INCONSISTENT = "inconsistent"
 
 @dataclass(frozen=True)
 class Mobility:
-    """The mobility of a mechanism at a pose, and the numbers that decided it.
+    """The mobility of a mechanism at a configuration, and the numbers that decided it.
 
-    count: Gruebler's; here, motion: mobilities; redundant_here, redundant_motion: equations that depend
-    on others; classes: the words that apply, the weightiest first; rank: at this pose; nearby: poses
-    looked at on the motion (none where the rank cannot be larger); dimensions: freedoms of the motions found
-    there, more than one number where motions of different kinds meet; idle_spins: bodies without inertia
-    about an axis that no joint holds, whose spin counts as mobility but moves nothing (what has no other
-    freedom is locked); free_bodies: without any joint.
+    count: Gruebler's; here, motion: instantaneous and finite mobility; redundant_here, redundant_motion: number of
+    redundant equations; classes: all classes that apply, the most important first; rank: at this configuration;
+    nearby: configurations examined on the motion (none if the rank cannot be larger); dimensions: degrees of
+    freedom of the motions found there, more than one number if branches of different dimension meet; idle_spins:
+    bodies without inertia about an axis that no joint constrains, whose spin counts as mobility but moves nothing
+    (a mechanism without other degrees of freedom is locked); free_bodies: bodies without any joint.
     """
 
     count: int
@@ -67,12 +67,12 @@ class Mobility:
 
     @property
     def classification(self) -> str:
-        """The weightiest word."""
+        """The most important class."""
         return self.classes[0]
 
     @property
     def generic(self) -> Nearby | None:
-        """The pose nearby with the largest rank."""
+        """The nearby configuration with the largest rank."""
         return max(self.nearby, key=lambda n: n.rank.rank, default=None)
 
 
@@ -81,7 +81,7 @@ def measure_mobility(
     pose: Pose | None = None,
     given: list[tuple[str, Floats]] | None = None,
 ) -> Mobility:
-    """Mobility at a pose (the start if left out); given: velocities to follow first."""
+    """Mobility at a configuration (default: the start); given: velocities to follow first."""
     pose = equations.start() if pose is None else pose
     width = equations.columns_a_body
     W = equations.scaled(pose).matrix
@@ -94,13 +94,13 @@ def measure_mobility(
     largest = max([rank.rank, *(n.rank.rank for n in nearby)])
     motion = equations.columns - largest
     dimensions = [motion]
-    # at a pose that is singular but for rounding the rank is full, and yet nothing may lead on
+    # at a configuration that is singular except for rounding the rank is full, yet there may be no finite motion
     if motion and (largest < equations.rows or (close and not nearby)):
         best = max(nearby, key=lambda n: n.rank.rank, default=None)
         motion = _count_leading_on(equations, best.pose if best else pose, motion, bool(best))
         dimensions = [motion]
     if largest > rank.rank:
-        # motions meet: of each rank one pose at which it is beyond doubt
+        # branches meet: find one configuration per rank at which the rank is beyond doubt
         doubt = in_doubt(equations, rank)
         others = {
             n.rank.rank: n.pose
@@ -112,7 +112,7 @@ def measure_mobility(
             for r, other in others.items()
         ]
     idle = idle_spins(equations, pose)
-    # a structure near a singular position has nowhere to go and show it
+    # a structure near a singular configuration cannot move to confirm it
     near = close and (
         here == len(idle) or not nearby or any(n.rank.smallest > 10 * rank.smallest for n in nearby)
     )
@@ -139,7 +139,7 @@ def measure_mobility(
 
 
 def given_velocity(equations: JointEquations, mechanism: Mechanism) -> list[tuple[str, Floats]]:
-    """The start velocities of a mechanism as twists of least kinetic energy; none if none is given.
+    """The start velocities of a mechanism as twists of least kinetic energy; empty if none are given.
 
     Large mechanisms are followed along the general velocities only.
     """
@@ -178,16 +178,16 @@ def velocity_rows(equations: JointEquations, mechanism: Mechanism) -> tuple[Floa
             twist[number[name], k] = 1.0
             rows.append(twist)
             side.append(float(value))
-    # linear: what forces do to scaled twists is the same map, transposed
+    # linear: forces map to scaled twists by the same matrix, transposed
     wanted = np.array([equations.scaled_forces(pose, r) for r in rows])
     return wanted, np.array(side)
 
 
 def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, moved: bool) -> int:
-    """How many of the velocities that W allows are finite motions.
+    """How many of the velocities that W allows belong to finite motions.
 
-    Each is followed for a step and closed again; those that return were infinitesimal only. Too many
-    are not followed: then the rank has the word.
+    Each velocity is followed for one step, then the joints are closed; those that return were infinitesimal only.
+    If there are too many velocities none is followed, and the rank decides.
     """
     if equations.columns > DENSE or mobility > FOLLOWED:
         return mobility
@@ -201,12 +201,12 @@ def _count_leading_on(equations: JointEquations, pose: Pose, mobility: int, move
             reached.append(free @ move / np.linalg.norm(move))
     if not reached:
         return 0
-    # moves along different velocities differ by order one, a move repeated by the curvature, h
+    # displacements along different velocities differ by order one, a repeated displacement by the curvature, h
     return int(np.sum(np.linalg.svd(np.array(reached), compute_uv=False) > 4 * STEP))
 
 
 def classify(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple[str, ...]:
-    """The words that apply, the weightiest first."""
+    """The classes that apply, the most important first."""
     words = {
         LOCKED: locked,
         OVER_CONSTRAINED: locked and redundant,
@@ -218,7 +218,7 @@ def classify(locked: bool, crossing: bool, near: bool, redundant: bool) -> tuple
 
 
 def idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
-    """Bodies that can spin about an axis without inertia, moving nothing else."""
+    """Bodies that can spin about an axis without inertia while nothing else moves."""
     if equations.dimension == 2:
         return ()
     sizes, axes = np.linalg.eigh(equations.inertias)
@@ -237,12 +237,12 @@ def idle_spins(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Driven:
-    """What drives do to the freedoms of a mechanism.
+    """The effect of drives on the degrees of freedom of a mechanism.
 
-    drives: their names; free_here, free_motion: freedoms they leave, here and nearby on the motion;
-    idle_here, idle_motion: how many of them prescribe what joints and other drives hold already; sets:
-    the dependent equations of joints and drives here; held: branches with the drives held, where they leave a
-    first-order freedom here that they do not leave nearby.
+    drives: their names; free_here, free_motion: degrees of freedom that the drives leave, here and nearby on the
+    motion; idle_here, idle_motion: number of drives that prescribe what joints and other drives already determine;
+    sets: the dependent equations of joints and drives here; held: branches with locked drives, if the drives leave
+    a first-order degree of freedom here that they do not leave nearby.
     """
 
     drives: tuple[str, ...]
@@ -255,14 +255,14 @@ class Driven:
 
 
 def measure_driven(whole: JointEquations, mobility: Mobility) -> Driven:
-    """Rank with the equations of the drives, here and at poses nearby on the motion."""
+    """Rank with the equations of the drives, here and at nearby configurations on the motion."""
     joints, rows, width = whole.undriven, whole.rows, whole.columns_a_body
     start = whole.start()
     here = measure_rank(whole.scaled(start).matrix, width, whole.tolerance).rank
     idle_here = rows - here - mobility.redundant_here
     poses = [n.pose for n in mobility.nearby]
     if idle_here and not poses:
-        # the joints alone had no reason to look around
+        # the joints alone did not require configurations nearby
         poses = [n.pose for n in find_nearby(joints, start, [], whole.columns + 1)]
     there = [measure_rank(whole.scaled(p).matrix, width, NEARBY_TOLERANCE).rank for p in poses]
     largest = max([here, *there])
@@ -271,7 +271,7 @@ def measure_driven(whole: JointEquations, mobility: Mobility) -> Driven:
         nearby = poses[there.index(largest)] if largest in there else None
         found = find_redundancy(whole, rows - here, nearby=nearby)
         sets = tuple(s for s in found.sets if any(e.drive for e in s.equations))
-    # velocities of the joints that lead back are no freedoms with drives either
+    # velocities of the joints that are infinitesimal only are not degrees of freedom with drives either
     back = whole.columns - (joints.rows - mobility.redundant_motion) - mobility.motion
     return Driven(
         drives=whole.drives,

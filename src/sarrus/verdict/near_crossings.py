@@ -1,13 +1,14 @@
 """Reactions at crossings: their limit along the motion, or how they grow without bound.
 
-At a crossing W^T f = w has no solution, or more than one. Along the motion f is analytic but for a pole there,
+At a crossing W^T f = w has no solution, or more than one. Along the motion f is analytic except for a pole there,
 
-    f = sum over k >= -p of f_k s^k,      s = t - tc:
+    f = sum over k >= -p of f_k s^k,      s = t - tc,
 
-the values before and after determine it. Its coefficients are those of the polynomial through s^p f at Chebyshev
-nodes on both sides of the crossing (methods/local_motion.py), where the equations are regular. Components without
-negative powers have the limit f_0; the others are unbounded, and grow as f_-p / s^p. p is the order with which the
-smallest singular value of W vanishes. Vectors are interpolated in world directions: frames of joints may jump.
+so the values before and after determine it. The coefficients are those of the polynomial through s^p f at
+Chebyshev nodes on both sides of the crossing (methods/local_motion.py), where the equations are regular.
+Components without negative powers have the limit f_0; the others are unbounded, and grow as f_-p / s^p. p is the
+order with which the smallest singular value of W vanishes. Vectors are interpolated in world directions, because
+frames of joints may jump.
 """
 
 from __future__ import annotations
@@ -32,23 +33,24 @@ if TYPE_CHECKING:
     from .joint_equations import JointEquations
     from .reactions import OutputAngles, ReactionSolver
 
-# half widths of the nodes: so much of the time in which points move by the mechanism's length, and of that to the
-# next singular moment; halved so many times until the series converges
+# half widths of the nodes, as a fraction of the time in which points move by the mechanism's length, and of the
+# time to the next singular moment; they are halved up to this many times until the series converges
 SHARE_OF_MOTION, FREE_SHARE = 0.25, 0.3
 HALVINGS = 12
 # outputs this close, in half widths, are read from the series: the nodes next to the crossing are at 0.13
 READ_WITHIN = 0.05
-# the last terms show what the polynomial through the nodes leaves; in powers it is so many times that
+# the last terms estimate the error of the polynomial through the nodes; in powers it is this many times larger
 LAST_TERMS, NOISE_SHARE = 3, 100.0
-# the order of a pole at most: of branches that separate as s^2 or s^3, too
+# largest order of a pole: it covers branches that separate as s^2 or s^3
 HIGHEST_POLE = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Pole:
-    """Where reactions are unbounded: time [s], order p; values: coefficients of 1/(t - time)^p of all rows of W
-    [N s^p or N m s^p], along directions (rows, 3); those below `least` [N s^p] are zero; offsets: as those of
-    `Wrenches`, (pairs, 3).
+    """Where reactions are unbounded.
+
+    time [s], order p; values: coefficients of 1/(t - time)^p of all rows of W [N s^p or N m s^p], along directions
+    (rows, 3); those below `least` [N s^p] are zero; offsets: as those of `Wrenches`, (pairs, 3).
     """
 
     time: float
@@ -60,7 +62,7 @@ class Pole:
 
 
 class SeriesValues(NamedTuple):
-    """What a series gives at one time: all rows of W, self-stresses, smallest singular value, imbalance."""
+    """Values of a series at one time: all rows of W, self-stresses, smallest singular value, imbalance."""
 
     values: Floats
     self_stress: Floats
@@ -124,7 +126,7 @@ class ReactionSeries:
 
 
 class CrossingContext:
-    """What is known of a run near its crossings, and the motion through them.
+    """Data of a run near its crossings, and the motion through them.
 
     candidates: with the polynomials of the steps; singular_times: of all crossings and near misses [s]; tolerance:
     of the run; until: its end [s].
@@ -162,7 +164,7 @@ class CrossingContext:
 
     def motions(self, crossing: Crossing, angles: Floats) -> Iterator[LocalMotion]:
         """The motion through a crossing, at nodes that come closer; angles: of torsions there [rad]."""
-        # methods load the compiler, which inspections do without
+        # imported here because methods load the compiler, which inspections do not need
         from ..methods import local_motion
 
         widest = self.widest(crossing)
@@ -177,7 +179,7 @@ class CrossingContext:
                 yield found
 
     def acceleration(self, time: float, angles: Floats) -> Floats | None:
-        """Second rates of the coordinates at a crossing; None if none is there, or the motion is not known."""
+        """Accelerations of the coordinates at a crossing; None without one, or if the motion is unknown."""
         for crossing in self.crossings:
             if abs(time - crossing.time) <= AT_MOMENT * self.until:
                 for motion in self.motions(crossing, angles):
@@ -190,7 +192,7 @@ class CrossingContext:
         """Series of the reactions at all crossings at which they converge, and where reactions are unbounded."""
         if solver.stiffness is not None:
             return self._expand_all(solver, angles)
-        # they do not depend on the outputs
+        # cached: they do not depend on the outputs
         if self._series is None:
             self._series = self._expand_all(solver, angles)
         return self._series
@@ -227,10 +229,10 @@ class CrossingContext:
 def _expand(
     solver: ReactionSolver, crossing: Crossing, motion: LocalMotion, tolerance: float, until: float
 ) -> tuple[ReactionSeries, float] | None:
-    """The series from nodes on both sides, and below what coefficients vanish; None if it does not converge."""
+    """The series from nodes on both sides, and the limit for zero coefficients; None if it does not converge."""
     e, x, nodes, half = solver.equations, AT, motion.nodes, motion.half_width
     found = solver.solve(nodes.times, (nodes.q, nodes.v, nodes.a), nodes.angles)
-    # an order of the pole that fits the singular value at the two nodes closest to the crossing
+    # the order of the pole from the singular values at the two nodes closest to the crossing
     near, next_one = NODES // 2, NODES // 2 + 1
     ratio = found.smallest[next_one] / found.smallest[near]
     order = int(np.clip(np.rint(np.log(ratio) / np.log(x[next_one] / x[near])), 1, HIGHEST_POLE))
@@ -239,12 +241,12 @@ def _expand(
     arms = np.where(e.row_about, e.length, 1.0)
     size = float(np.abs(found.values / arms).max(initial=0.0))
     terms = fit_nodes(world * (x**order)[:, None, None])
-    # written so that nan is rejected too
+    # written so that NaN is rejected too
     left = float(np.abs(terms[-LAST_TERMS:]).max(initial=0.0))
     if not left <= UNRESOLVED_POLE * size:
         return None
     forces = to_powers(terms)
-    # what is left of powers that vanish
+    # numerical remainder of powers that vanish
     least = max(NO_POLE * size, NOISE_SHARE * left)
     forces[:order][np.abs(forces[:order]) <= least * _group_arms(e, groups)[:, None]] = 0.0
     series = ReactionSeries(
@@ -262,7 +264,7 @@ def _expand(
 
 
 def _groups(e: JointEquations) -> Ints:
-    """Rows that are components of one vector have one number: of a pair, along or about, of one drive."""
+    """Group number of each row; components of one vector share it: of a pair, along or about, of one drive."""
     keys = np.stack([e.row_pair, e.row_about, e.row_drive, e.row_other], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
 

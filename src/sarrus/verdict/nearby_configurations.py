@@ -1,7 +1,7 @@
-"""Poses near a given one on the motion: a small step along an allowed velocity, then closed again.
+"""Nearby configurations on the motion: a small step along an allowed velocity, followed by closing the joints.
 
-Closing (kinematics/gap_closing.py) converges slowly but surely back to the given pose where it can move by
-infinitesimal amounts only. Where branches meet, `local` finds all of them.
+Closing (kinematics/gap_closing.py) converges slowly but reliably back to the given configuration if it is only
+infinitesimally mobile. If branches meet, `local` finds all of them.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from .rank import DENSE, Rank, measure_rank
 # size of the step: radians, or lengths of the mechanism
 STEP = 0.05
 ITERATIONS = 80
-# more poses would tell no more
+# largest number of configurations: more would not add information
 MOST_POSES = 6
-# random walks over a mechanism, their steps, and how large it may be
+# random walks over a mechanism, their steps, and the largest size of a mechanism
 WALKS = 3
 WALK = 8
 FOLLOWED = 100
-# further steps where a value nearby is neither zero nor counts: motions that touch part slowly
+# further steps if a nearby value is neither clearly zero nor nonzero: branches with a common tangent separate
+# slowly
 FURTHER = 5
 
 
 @dataclass(frozen=True)
 class Nearby:
-    """A pose on the motion, how it was reached, how far it is, and its rank."""
+    """A configuration on the motion, how it was reached, its distance, and its rank."""
 
     along: str
     distance: float
@@ -52,7 +53,7 @@ class Nearby:
 def find_nearby(
     equations: JointEquations, pose: Pose, given: list[tuple[str, Floats]], enough: int
 ) -> list[Nearby]:
-    """Poses near the given one, MOST_POSES at most; stops at one whose rank is `enough`.
+    """Nearby configurations, at most MOST_POSES; stops at one whose rank is `enough`.
 
     given: velocities (words, twists of all bodies) to try before the general ones.
     """
@@ -72,7 +73,7 @@ def find_nearby(
 
 
 def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
-    """Random poses of the mechanism: walks of WALK steps from the given one, WALKS at most.
+    """Random configurations of the mechanism: at most WALKS walks of WALK steps from the given one.
 
     Only for mechanisms of up to FOLLOWED columns.
     """
@@ -88,7 +89,7 @@ def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
             ahead = step_along(equations, there, allowed)
             if ahead is None:
                 break
-            # straight on from here
+            # continue straight on from here
             wish = equations.scaled_twists(ahead, there.displacement(ahead))
             there = ahead
         if there is not pose:
@@ -100,29 +101,29 @@ def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
 
 
 def step_along(equations: JointEquations, pose: Pose, scaled: Floats) -> Pose | None:
-    """The closed pose a step along an allowed velocity; None if it leads nowhere near."""
+    """The closed configuration one step along an allowed velocity; None if there is none at that distance."""
     twists = equations.twists(pose, scaled)
     size = largest_twist(twists, equations.length)
     if size == 0.0:
         return None
-    # short ones too: a linkage that is almost stretched moves, but not far
+    # short steps too: an almost stretched linkage moves, but not far
     for step in (STEP, -STEP, STEP / 4, STEP / 20):
         there = solve_closed(equations, pose.moved(twists * (step / size)))
         if there is not None:
             distance = pose.distance(there, equations.length)
-            # less leads back
+            # a shorter distance means that it returned
             if not 0.2 * abs(step) < distance < 4.0 * abs(step):
                 continue
-            # half of a whole step is far enough for gaps to show
+            # half of a full step is far enough to reveal gaps
             if distance > 0.5 * STEP or not _shaky(equations, there):
                 return there
     return None
 
 
 def _shaky(equations: JointEquations, pose: Pose) -> bool:
-    """Whether a pose close to another one is nothing but its shakiness.
+    """Whether a configuration close to another one is reached only by infinitesimal mobility.
 
-    Gaps and values are then powers of the distance, small, but above the rounding that a motion leaves.
+    Gaps and values are then powers of the distance: small, but above the rounding level of a motion.
     """
     scaled = equations.scaled(pose)
     gap = float(np.abs(scaled.gaps(equations.gaps(pose))).max(initial=0.0))
@@ -131,16 +132,17 @@ def _shaky(equations: JointEquations, pose: Pose) -> bool:
 
 
 def in_doubt(equations: JointEquations, rank: Rank) -> bool:
-    """Whether a value counts as zero that is above rounding."""
+    """Whether a value that counts as zero is above rounding."""
     if not rank.below:
         return False
     return rank.below[0] > INSTANT_FREEDOM * equations.rounding / EXACT_MISFIT
 
 
 def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> Nearby:
-    """The rank at a pose nearby; where a value is neither zero nor counts, a little further on.
+    """The rank at a nearby configuration; if a value is neither clearly zero nor nonzero, a little further on.
 
-    One that is in doubt at the given pose too is a matter of play (`locked`), which no distance decides.
+    A value that is in doubt at the given configuration too depends on clearance (`locked`), which no distance
+    decides.
     """
     start = pose
     W = equations.scaled(pose).matrix
@@ -161,7 +163,7 @@ def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> N
 
 
 def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
-    """The nearest pose at which all joints are closed to rounding; None if there is none near."""
+    """The nearest configuration at which all joints are closed to rounding; None if there is none near."""
 
     def look(pose: Pose) -> tuple[Floats, sparse.csr_array]:
         scaled = equations.scaled(pose)
@@ -177,7 +179,7 @@ def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
 def _wishes(
     equations: JointEquations, pose: Pose, given: list[tuple[str, Floats]]
 ) -> Iterator[tuple[str, Floats]]:
-    """Velocities that a mechanism may follow, as scaled numbers."""
+    """Velocities that a mechanism may follow, scaled."""
     n = len(equations.bodies)
     for words, twists in given:
         yield words, equations.scaled_twists(pose, twists)

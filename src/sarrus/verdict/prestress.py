@@ -1,9 +1,8 @@
 """Self-stresses of an infinitesimally mobile configuration, and whether prestress stiffens it.
 
-A self-stress is a combination u of dependent joint equations, u^T J = 0: forces in the joints in balance without
-any load. It stiffens the first-order freedoms a (first-order prestress stiffness) if the quadratic form
-u^T B(N a, N a) is definite: then the mechanism is prestress stable [ConnellyWhiteley1996,
-PellegrinoCalladine1986].
+A self-stress is a combination u of dependent joint equations, u^T J = 0: joint forces in equilibrium without any
+load. It stiffens the first-order degrees of freedom a (first-order prestress stiffness) if the quadratic form u^T
+B(N a, N a) is definite: then the mechanism is prestress stable [ConnellyWhiteley1996, PellegrinoCalladine1986].
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ if TYPE_CHECKING:
     from ..model import Model
     from .joint_equations import JointEquations
 
-# starts and steps of the search for a stress that stiffens; the form of one stress is looked at directly
+# starts and steps of the search for a stiffening stress; the form of a single stress is checked directly
 STARTS, STEPS = 20, 200
-# of the largest eigenvalue: a smaller one is not definite
+# a form is definite if its smallest eigenvalue exceeds this fraction of the largest
 DEFINITE = 1e-7
-# components in a sentence
+# largest number of components in a sentence
 MOST_WORDS = 10
 
 
 @dataclass(frozen=True)
 class SelfStress:
-    """How many independent self-stresses there are, and what they do.
+    """The number of independent self-stresses, and their effect.
 
-    count: of the joint equations; stiffens: whether one of them stiffens all freedoms that lead back; components:
-    of the joint equations, largest 1, where the stress is the only one; else empty.
+    count: of the joint equations; stiffens: whether one of them stiffens all infinitesimal degrees of freedom;
+    components: of the joint equations, largest 1, if there is a single stress; else empty.
     """
 
     count: int
@@ -52,7 +51,7 @@ class SelfStress:
         return text + "."
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {
             "count": self.count,
             "stiffens": self.stiffens,
@@ -82,7 +81,7 @@ def _stiffens(H: Floats) -> bool:
             values, vectors = np.linalg.eigh(np.tensordot(u, H, axes=1))
             if values[0] > DEFINITE * max(abs(values[-1]), 1e-300):
                 return True
-            # up along the smallest eigenvalue
+            # increase the smallest eigenvalue
             u = u + (vectors[:, 0] @ H @ vectors[:, 0]) / (1.0 + 0.1 * k)
     return False
 
@@ -96,7 +95,7 @@ def _definite(h: Floats) -> bool:
 def _components(
     equations: JointEquations, model: Model, q: Floats
 ) -> tuple[int, tuple[tuple[str, float], ...]]:
-    """How many self-stresses there are; where it is one, its components, largest first."""
+    """The number of self-stresses; if it is one, its components, largest first."""
     pose = read_poses(equations.centers, model.body_rows, q[None])[0]
     scaled = equations.scaled(pose)
     W = scaled.matrix.toarray()

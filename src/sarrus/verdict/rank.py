@@ -1,15 +1,15 @@
-"""The joint equations as pure numbers, and their rank with the numbers around the gap.
+"""The joint equations in dimensionless form, and their rank with the values around the gap.
 
-With D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and principal inertias I; L and mu a
-length and a mass of the mechanism), the rows of W D that belong to one pair of bodies are made
-orthonormal. Where an inertia vanishes, m l^2 / 100 stands for it, l being the body's own length.
+With D = diag(L sqrt(mu/m), L sqrt(mu/I)) of each body (its mass m and principal inertias I; L and mu a length and
+a mass of the mechanism), the rows of W D that belong to one pair of bodies are made orthonormal. A vanishing
+inertia is replaced by m l^2 / 100, with l the body's own length.
 
-The rank comes from singular values up to DENSE columns, beyond from elimination body by body: the rows that
-touch a body are turned by an orthogonal matrix so that as many as its columns can hold become its pivots;
-the others no longer touch it and are passed on, compressed, to its neighbours. Bodies with few neighbours go
-first, so the cost is linear in the length of a chain. The pivots (singular values of each body's part) then
-stand for the singular values: they fall to rounding where an equation depends on others, but are no
-estimate of the smallest one (long chains have smaller singular values than pivots).
+Up to DENSE columns the rank is computed from singular values, above by elimination body by body. The rows that
+involve a body are transformed by an orthogonal matrix so that as many as it has columns become its pivots. The
+others no longer involve it and are passed on, compressed, to its neighbours. Bodies with few neighbours are
+eliminated first, so the cost is linear in the length of a chain. The pivots (singular values of each body's part)
+then replace the singular values: they fall to rounding if an equation depends on others, but do not estimate the
+smallest singular value (long chains have smaller singular values than pivots).
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ from .joint_frames import GROUND
 
 # up to this many columns: dense singular values
 DENSE = 600
-# an inertia below this share of m l^2 counts as this share
+# an inertia below this fraction of m l^2 is replaced by it
 LEAST_INERTIA = 0.01
-# a mass further than this from the mean counts as this: what can move does not depend on masses, and weights
-# of very light and very heavy bodies would leave no digits between zeros and the other values
+# a mass that differs from the mean by more than this factor is clipped: mobility does not depend on masses, and
+# the scaling of very light and very heavy bodies would leave no digits between zeros and the other values
 SPREAD = 1e3
 
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """The scaled joint equations at a pose: pure numbers, the rows of each pair orthonormal.
+    """The scaled joint equations at a configuration: dimensionless, the rows of each pair orthonormal.
 
-    Their singular values depend neither on units nor on the directions in which a joint's rows are
-    written. blocks: rows of pairs and the triangle R that turns scaled rows into named ones, row = R^T
-    scaled.
+    Their singular values depend neither on units nor on the directions in which a joint's rows are written.
+    blocks: rows of pairs and the triangle R that turns scaled rows into named ones, row = R^T scaled.
     """
 
     matrix: sparse.csr_array
@@ -62,16 +61,16 @@ class Scaled:
 
 @dataclass(frozen=True, eq=False)
 class BodyScale:
-    """D of each body, and of the ground behind them: of velocities, (nb + 1,), and spins, (nb + 1, 3, 3).
+    """D of each body, followed by the ground: for velocities, (nb + 1,), and spins, (nb + 1, 3, 3).
 
-    Spins are scaled along the principal axes as they stand at the start; turns: of the bodies since then.
+    Spins are scaled along the principal axes at the start; turns: rotations of the bodies since then.
     """
 
     linear: Floats
     angular: Floats
 
     def up(self, turns: Floats, scaled: Floats) -> Floats:
-        """D x of scaled numbers x, (nb, 6)."""
+        """D x of scaled twists x, (nb, 6)."""
         full = np.array(scaled)
         full[:, :3] *= self.linear[:-1, None]
         full[:, 3:] = np.einsum("bij,bjk,bk->bi", turns, self.angular[:-1], full[:, 3:])
@@ -109,7 +108,7 @@ def make_scale(masses: Floats, inertias: Floats, own: Floats, length: float) -> 
     sizes, axes = np.linalg.eigh(inertias)
     bounded = np.clip(masses, mu / SPREAD, mu * SPREAD)
     sizes, masses = sizes * (bounded / masses)[:, None], bounded
-    # a body that is the same about all axes keeps the world's
+    # a body with equal principal inertias uses the world axes
     round_body = sizes[:, 2] - sizes[:, 0] <= 1e-12 * sizes[:, 2]
     axes[round_body] = np.eye(3)
     sizes = np.maximum(sizes, LEAST_INERTIA * (masses * own**2)[:, None])
@@ -121,14 +120,14 @@ def make_scale(masses: Floats, inertias: Floats, own: Floats, length: float) -> 
 def measure_reach(
     masses: Floats, centers: Floats, inertias: Floats, pairs: Ints, places: Floats, length: float
 ) -> Floats:
-    """Each body's own length: of its mass, or to its farthest joint."""
+    """Each body's own length: that of its mass distribution, or the distance to its farthest joint."""
     gyration = np.sqrt(np.clip(np.trace(inertias, axis1=1, axis2=2), 0.0, None) / masses)
     reach = gyration.copy()
     for side in (0, 1):
         held = pairs[:, side] != GROUND
         body = pairs[held, side]
         np.maximum.at(reach, body, np.linalg.norm(places[held, side] - centers[body], axis=1))
-    # a body without extent takes the length of the mechanism
+    # a body without extent uses the length of the mechanism
     reach[reach <= NO_REACH * reach.max()] = length
     return reach
 
@@ -137,8 +136,8 @@ def measure_reach(
 class Rank:
     """A rank and how it was decided.
 
-    above, below: the values next to the tolerance on either side, largest first (at most three each);
-    below is empty if no value had to be judged zero.
+    above, below: the values next to the tolerance on either side, largest first (at most three each); below is
+    empty if no value counts as zero.
     """
 
     rank: int
@@ -151,22 +150,22 @@ class Rank:
 
     @property
     def smallest(self) -> float:
-        """The smallest value that counts; 1 if there is none."""
+        """The smallest nonzero value; 1 if there is none."""
         return self.above[-1] if self.above else 1.0
 
     @property
     def gap(self) -> float:
-        """How many times the smallest value that counts exceeds the largest that does not."""
-        # an exact zero counts as 1e-17, below all rounding
+        """Ratio of the smallest nonzero value to the largest that counts as zero."""
+        # an exact zero is replaced by 1e-17, below all rounding
         return self.smallest / max(self.below[0], 1e-17) if self.below else np.inf
 
     @property
     def clear(self) -> bool:
-        """Whether the gap leaves no doubt: a factor of a thousand around the tolerance."""
+        """Whether the rank is beyond doubt: a gap of a factor of a thousand around the tolerance."""
         return self.gap >= 1e3
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The record as a dictionary for JSON."""
         return {
             "rank": self.rank,
             "rows": self.rows,
@@ -196,7 +195,7 @@ def measure_rank(
 
 
 def _pivots(W: sparse.csr_array, width: int, tolerance: float) -> Floats:
-    """The pivots of all bodies, those judged zero included."""
+    """The pivots of all bodies, including those that count as zero."""
     blocks = _row_blocks(W, width)
     of_body: dict[int, set[int]] = {}
     for n, (bodies, _) in blocks.items():
@@ -223,7 +222,7 @@ def _pivots(W: sparse.csr_array, width: int, tolerance: float) -> Floats:
             neighbours[c] -= {b, c}
         if rest.shape[0] > rest.shape[1]:
             rest = np.asarray(np.linalg.qr(rest, mode="r"))
-        # rows that are rounding would only be carried along
+        # rows at rounding level are dropped
         rest = rest[np.abs(rest).max(axis=1, initial=0.0) > 1e-3 * tolerance]
         if rest.size:
             blocks[fresh] = (near, rest)
@@ -236,7 +235,7 @@ def _pivots(W: sparse.csr_array, width: int, tolerance: float) -> Floats:
 
 
 def _row_blocks(W: sparse.csr_array, width: int) -> dict[int, tuple[list[int], Floats]]:
-    """Rows that touch the same bodies as one dense block each."""
+    """Rows that involve the same bodies, as one dense block each."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for r in range(W.shape[0]):
         bodies = np.unique(W.indices[W.indptr[r] : W.indptr[r + 1]] // width)

@@ -1,19 +1,19 @@
-"""Joint reactions and driving forces by Newton and Euler for each body, and which can be trusted.
+"""Joint reactions and driving forces from the Newton-Euler equations of each body, and which are unique.
 
-With f the forces and moments that each joint exerts on the second body of a pair (the first feels the
-opposite), in the directions of the joint equations, and F, T what loads exert on a body,
+Let f be the forces and moments that each joint exerts on the second body of a pair (the opposite acts on the
+first), in the directions of the joint equations, and F, T the applied forces and torques on a body. Then
 
     W^T f = (m (a - g) - F,  I w' + w x I w - T)        for all bodies.
 
-The equations are those of W transposed, so nothing depends on the coordinates of the simulation. A
-component is unique if no self-stress (W^T y = 0) has a part in it, else it is shared [Wojtyra2005]:
-only sums over a dependent set are then determined by rigid bodies. Shared values are those of least
-norm, moments being divided by the mechanism's length, so that they do not depend on units; or, with
-joint stiffnesses k, those of least elastic energy, sum f^2 / k.
+The matrix is the transpose of W, so nothing depends on the coordinates of the simulation. A component is unique if
+no self-stress (W^T y = 0) contributes to it, else it is shared (statically indeterminate) [Wojtyra2005]: rigid
+bodies then determine only sums over a dependent set. Shared values are those of least norm, with moments divided
+by the mechanism's length so that they do not depend on units; or, with joint stiffnesses k, those of least elastic
+energy, sum f^2 / k.
 
-At a crossing the values are limits along the motion, or components are unbounded (near_crossings.py). Where no
-limit is known, a component that is shared at a single output and unique before and after is undetermined, and so
-are all components where what is left of the equations exceeds rounding.
+At a crossing the values are limits along the motion, or components are unbounded (near_crossings.py). If no limit
+is known, a component that is shared at a single output and unique before and after is undetermined. All components
+are undetermined where the residual of the equations exceeds rounding.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ States = tuple[Floats, Floats, Floats]
 UNIQUE, SHARED, UNDETERMINED, UNBOUNDED = "unique", "shared", "undetermined", "unbounded"
 LEAST_NORM, ELASTIC = "least norm", "stiffness"
 
-# rows of outputs treated at once: enough to be quick, few enough for the caches
+# rows of outputs processed at once: enough for speed, few enough for the caches
 ROWS_AT_ONCE = 16_000
 
 
 @dataclass(frozen=True)
 class Component:
-    """One component of a reaction: along or about a direction, over time; not a number where it is unbounded."""
+    """One component of a reaction: along or about a direction, over time; NaN where it is unbounded."""
 
     kind: str
     directions: Floats
@@ -74,7 +74,7 @@ class Component:
 
 @dataclass(frozen=True)
 class UnboundedReaction:
-    """Growth of a reaction at a crossing: force and moment are about `force / (t - time)**order` and so on.
+    """Growth of a reaction at a crossing: the force is approximately `force / (t - time)**order`, and so on.
 
     time [s]; force [N s^order], (dimension,), and moment [N m s^order], (3,), in the plane a number: zero in
     directions in which the reaction is bounded.
@@ -100,17 +100,29 @@ class UnboundedReaction:
 class Reaction(Sentences):
     """What a joint or drive exerts on one of its bodies, over time.
 
-    force [N], (n, dimension), and moment about the joint's point [N m], (n, 3), in the plane (n,), in
-    world directions. The joint's point is that of `result.position(joint)`: where a joint slides, the one of the
-    second body, or of the first if the second is the ground. force_unique,
-    moment_unique: flags of the same shapes, and those undetermined; components: the same by the
-    directions of the joint (a hinge: its axis first; a drive: its axis), each with flags. Where a flag is
-    not unique rigid bodies do not determine the value, and the one by `sharing` is given: "least norm"
-    over all joints, or by "stiffness". smallest: singular value of W that counts, at each output.
-    unbounded: the crossings at which the reaction grows without bound, with coefficients, whether or not an
-    output falls on them; at an output that does, components that grow are not a number (force_unbounded,
-    moment_unbounded), and the others have their limit along the motion.
-    largest_on: where three or more bodies share a pin, the largest force on each [N], by name.
+    Attributes
+    ----------
+    force : array, shape (n, dimension)
+        Force [N] in world directions.
+    moment : array, shape (n, 3), in the plane (n,)
+        Moment about the joint's point [N m] in world directions. The joint's point is that of
+        `result.position(joint)`: in a sliding joint that of the second body, or of the first if the second is the
+        ground.
+    force_unique, moment_unique : arrays of bool
+        Flags of the same shapes; further flags mark undetermined entries. Rigid bodies do not determine a value
+        that is not unique; the one by `sharing` is given.
+    components : tuple of Component
+        The reaction in the directions of the joint (a hinge: its axis first; a drive: its axis), each with flags.
+    sharing : str
+        "least norm" over all joints, or by "stiffness".
+    smallest : array, shape (n,)
+        Smallest nonzero singular value of W at each output.
+    unbounded : tuple of UnboundedReaction
+        The crossings at which the reaction grows without bound, with coefficients, whether or not an output falls
+        on them. At such an output, components that grow are NaN (force_unbounded, moment_unbounded), and the
+        others have their limit along the motion.
+    largest_on : dict
+        If three or more bodies share a pin, the largest force on each [N], by name.
     """
 
     joint: str
@@ -131,7 +143,7 @@ class Reaction(Sentences):
 
     @property
     def sizes(self) -> Floats:
-        """Magnitude of the force at each output [N], shape (n,); not a number where it is unbounded."""
+        """Magnitude of the force at each output [N], shape (n,); NaN where it is unbounded."""
         return np.asarray(np.linalg.norm(self.force, axis=1))
 
     @property
@@ -182,7 +194,7 @@ class Reaction(Sentences):
                 f"{self.smallest.min():.1e}), where reactions grow with its inverse"
             )
         if self.largest_on:
-            # magnitudes differ from body to body: one of them alone would mislead
+            # magnitudes differ from body to body: only one of them would be misleading
             each = [
                 f"{_shown(size)}{' N' if np.isfinite(size) else ''} on {body}"
                 for body, size in self.largest_on.items()
@@ -196,13 +208,13 @@ class Reactions:
     """All joint reactions and driving forces at all outputs.
 
     values: components of every row of W, (n, rows); directions: of the rows, (n, rows, 3); offsets: from the
-    joints' points to those that the rows refer to (`PairsAt.offsets`), (n, pairs, 3); self_stress:
-    of each output, unit columns (rows, k); smallest: singular value of W that counts (beyond 200 columns
-    an estimate, which does not fall below 1e-5), (n,); imbalance: largest force (or moment over the
-    length) that is left on a body, over the largest one on any body, (n,); sharing: what shared values
-    go by; unresolved: where the run cannot tell the reactions, because the equations leave more than rounding, or
-    its errors divided by the smallest singular value are no longer small; poles: where reactions are unbounded;
-    at_pole: the number of the one that each output falls on, or -1: there `values` are the finite parts.
+    joints' points to those that the rows refer to (`PairsAt.offsets`), (n, pairs, 3); self_stress: of each output,
+    unit columns (rows, k); smallest: smallest nonzero singular value of W (above 200 columns an estimate, which
+    does not fall below 1e-5), (n,); imbalance: largest residual force (or moment over the length) on a body,
+    relative to the largest force on any body, (n,); sharing: how shared values are chosen; unresolved: where the
+    run does not determine the reactions, because the residual of the equations exceeds rounding, or its errors
+    divided by the smallest singular value are no longer small; poles: where reactions are unbounded; at_pole: the
+    number of the pole that each output falls on, or -1: there `values` are the finite parts.
     """
 
     equations: JointEquations
@@ -225,12 +237,12 @@ class Reactions:
         )
 
     def __str__(self) -> str:
-        """A line for each joint and drive."""
+        """One line per joint and drive."""
         e = self.equations
         return "\n".join(str(self.of(name)) for name in (*e.joints, *e.drives))
 
     def _repr_html_(self) -> str:
-        """A row for each joint and body: largest force and moment, and whether they are unique."""
+        """One row per joint and body: largest force and moment, and whether they are unique."""
         rows = []
         for name in (*self.equations.joints, *self.equations.drives):
             for r in self.on_each(name):
@@ -262,9 +274,9 @@ class Reactions:
         return tuple(self._on(name, body) for body in self.bodies(name))
 
     def of(self, name: str, body: str | None = None) -> Reaction:
-        """The reaction of a joint or drive on a body, the second one of the joint if left out.
+        """The reaction of a joint or drive on a body, by default the second one of the joint.
 
-        What a drive exerts is not part of its joint's reaction.
+        The force of a drive is not part of its joint's reaction.
         """
         bodies = self.bodies(name)
         body = bodies[1] if body is None else body
@@ -278,7 +290,7 @@ class Reactions:
         return replace(found, largest_on=sizes)
 
     def _rows_of(self, name: str) -> tuple[Flags, Ints]:
-        """Which rows of W belong to a joint or drive, and the pairs of bodies it acts between."""
+        """The rows of W that belong to a joint or drive, and the pairs of bodies it acts between."""
         e = self.equations
         if name in e.joints:
             return e.row_drive < 0, np.flatnonzero(e.pair_joint == e.joints.index(name))
@@ -292,15 +304,15 @@ class Reactions:
         """The reaction of a joint or drive on one of its bodies."""
         e, (wanted, pairs) = self.equations, self._rows_of(name)
         first, *others = self.bodies(name)
-        # the first body feels the opposite of all others
+        # the reaction on the first body is opposite to that on all others
         sign = -1.0 if body == first else 1.0
         mine = pairs if body == first else pairs[[others.index(body)]]
         rows = np.array([np.flatnonzero((e.row_pair == p) & wanted) for p in mine])
-        # joints of several pairs do not slide, so that their offsets vanish
+        # joints of several pairs do not slide, so their offsets vanish
         return self._sum_up(name, body, rows, int(mine[0]), sign)
 
     def _sum_up(self, name: str, body: str, rows: Ints, pair: int, sign: float) -> Reaction:
-        """The reaction from its rows, those of each pair in a line; pair: whose offset counts."""
+        """The reaction from its rows, one line of rows per pair; pair: the one whose offset applies."""
         e = self.equations
         n, k = len(self.values), rows.shape[1]
         about = e.row_about[rows[0]]
@@ -367,7 +379,7 @@ class Reactions:
 
 
 def _world_rows(directions: Floats, about: Flags, offsets: Floats) -> Floats:
-    """From rows to world force and moment about the joint's point, (n, 6, rows).
+    """Matrices from rows to world force and moment about the joint's point, (n, 6, rows).
 
     directions: (n, rows, 3); offsets: from the joint's point to where the forces of the rows act, (n, 3).
     """
@@ -380,7 +392,7 @@ def _world_rows(directions: Floats, about: Flags, offsets: Floats) -> Floats:
 
 
 def _shifts(directions: Floats, about: Flags, offsets: Floats) -> Floats:
-    """From rows to components about the joint's point, (n, rows, rows): moments of the forces are added."""
+    """Matrices from rows to components about the joint's point, (n, rows, rows), including moments of forces."""
     out = np.zeros((len(directions), len(about), len(about)))
     out[:] = np.eye(len(about))
     moments = np.cross(offsets[:, None], directions[:, ~about])
@@ -413,7 +425,7 @@ class ReactionSolver:
 
     @property
     def rows_at_once(self) -> int:
-        """States that are solved together."""
+        """Number of states solved together."""
         return max(8, ROWS_AT_ONCE // max(self.equations.rows, 1))
 
     def solve(self, times: Floats, states: States, angles: Floats) -> Wrenches:
@@ -422,7 +434,7 @@ class ReactionSolver:
         motion = read_motion(e, self.bodies, times, *states)
         inertia = inertia_forces(e, motion)
         applied = self.loads.wrenches(motion, angles)
-        # of a body that spins freely I w' and w x I w cancel
+        # for a freely spinning body I w' and w x I w cancel
         spun = np.sum(motion.spins**2, axis=2) @ np.trace(e.inertias, axis1=1, axis2=2)
         arms = np.array([1.0] * 3 + [e.length] * 3)
         sizes = np.abs(applied / arms).max(axis=(1, 2), initial=0.0)
@@ -432,7 +444,7 @@ class ReactionSolver:
 
 
 class OutputAngles:
-    """Angles of torsions at the outputs of a run, whose turns are counted from output to output."""
+    """Angles of torsions at the outputs of a run; whole turns are counted from output to output."""
 
     def __init__(self, solver: ReactionSolver, times: Floats, states: States) -> None:
         self._solver, self._times = solver, times
@@ -447,7 +459,7 @@ class OutputAngles:
         if not self._count or not len(self._times):
             return np.zeros((len(times), self._count))
         shown = self._look(times, states)
-        # from the output before; what lies before the first one counts from that
+        # from the previous output; times before the first output use the first one
         k = max(int(np.searchsorted(self._times, times[0], "right")) - 1, 0)
         begun = [
             np.concatenate([one[k : k + 1], more])
@@ -484,7 +496,7 @@ def solve_reactions(
 ) -> Reactions:
     """Reactions of all joints from coordinates, rates and accelerations of a result, (n, nq) each.
 
-    tolerance: of the run; context: its crossings, if it was monitored and has any: at these, reactions are limits
+    tolerance: of the run; context: its crossings, if it was monitored and has any: there, reactions are limits
     along the motion.
     """
     equations, n = solver.equations, len(times)
@@ -500,7 +512,7 @@ def solve_reactions(
         directions[chunk], offsets[chunk] = found.directions, found.offsets
         values[chunk], stress = found.values, stress + found.self_stress
         smallest[chunk], imbalance[chunk] = found.smallest, found.imbalance
-    # written so that nan is unresolved
+    # written so that NaN is unresolved
     unresolved = ~((smallest >= BLURRED_REACTION * tolerance) & (imbalance <= UNBALANCED))
     series, poles = ([], []) if context is None else context.series(solver, angles)
     at_pole = np.full(n, -1)
@@ -532,15 +544,15 @@ def cut(states: States, rows: slice) -> States:
 
 
 def _shown(size: float) -> str:
-    """A force as a table shows it."""
+    """A force formatted for a table."""
     return f"{size:.6g}" if np.isfinite(size) else "unbounded"
 
 
 def _find_alone(unique: Flags) -> Flags:
-    """Where a component is shared at one output, but unique at the ones before and after."""
+    """Where a component is shared at one output, but unique at the outputs before and after."""
     if len(unique) < 2:
         return np.zeros_like(unique)
-    # beyond the ends the only neighbour counts
+    # at the ends only one neighbour exists
     before = np.concatenate([unique[1:2], unique[:-1]])
     after = np.concatenate([unique[1:], unique[-2:-1]])
     return ~unique & before & after

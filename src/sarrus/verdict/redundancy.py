@@ -1,14 +1,14 @@
-"""Redundancy in joint language: which joint equations depend on each other, loop by loop.
+"""Redundancy in terms of joints: which joint equations depend on each other, loop by loop.
 
-A dependence y^T W = 0 is a state of self-stress: wrenches y in the joints that hold each other in
-balance. In a single loop it is one wrench passed from joint to joint. A minimal dependent set is one
-from which no equation can be left out; with N a basis of all y and D rows on which N is invertible, the
-columns of N N_D^-1 have minimal sets as their supports. Choosing D among the rows of one joint after
-the other and keeping the smallest sets gives sentences that can be read. Loops are taken from the
-shortest paths to the ground; what is left spans several loops.
+A dependence y^T W = 0 is a state of self-stress: wrenches y in the joints that are in equilibrium without load. In
+a single loop it is one wrench passed from joint to joint. A dependent set is minimal if no equation can be removed
+from it. With N a basis of all y and D rows on which N is invertible, the supports of the columns of N N_D^-1 are
+minimal sets. D is chosen among the rows of one joint after another and the smallest sets are retained, which gives
+readable sentences. Loops are taken from the shortest paths to the ground; the remaining dependences span several
+loops.
 
-Rows S of a joint can be freed without a new freedom if and only if N restricted to S has rank |S|: then
-the redundancy falls by |S| and the mobility stays.
+Rows S of a joint can be removed without adding a degree of freedom if and only if N restricted to S has rank |S|:
+then the redundancy falls by |S| and the mobility is unchanged.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from .joint_frames import FREER, GROUND
 from .nearby_configurations import STEP
 from .rank import DENSE
 
-# joints tried as the place where the dependent equations are chosen
+# largest number of joints tried as the place where the dependent equations are chosen
 MOST_ORDERS = 30
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """A joint that could be freer without a new freedom; by: words, empty if it can be left out.
+    """A joint that could have fewer constraints without adding a degree of freedom.
 
-    removes: how many redundant equations go.
+    by: the replacement in words, empty if the joint can be removed; removes: number of redundant equations
+    removed.
     """
 
     joint: str
@@ -51,9 +52,9 @@ class Replacement:
 class Dependence:
     """A minimal set of joint equations that depend on each other.
 
-    loop: joints around the loop (empty if several loops are needed); equations: the set, by joint and
-    direction; coefficients: of the combination that vanishes, the largest being one (forces and moments
-    over the mechanism's length); permanent: whether the set is dependent nearby on the motion too.
+    loop: joints around the loop (empty if several loops are needed); equations: the set, by joint and direction;
+    coefficients: of the combination that vanishes, the largest being one (forces, and moments divided by the
+    mechanism's length); permanent: whether the set is also dependent nearby on the motion.
     """
 
     loop: tuple[str, ...]
@@ -78,8 +79,8 @@ class Dependence:
 class Redundancy:
     """All dependences, as minimal sets that are independent of each other, and remedies.
 
-    count: how many equations depend on others; unnamed: how many of them are not in `sets` (only in
-    mechanisms too large to look at several loops at once); replacements: single joints, best first.
+    count: number of redundant equations; unnamed: how many of them are not in `sets` (only in mechanisms too large
+    to analyse several loops at once); replacements: single joints, best first.
     """
 
     count: int
@@ -91,9 +92,9 @@ class Redundancy:
 def find_redundancy(
     equations: JointEquations, count: int, pose: Pose | None = None, nearby: Pose | None = None
 ) -> Redundancy:
-    """Minimal dependent sets at a pose; count: how many there are, from the rank there.
+    """Minimal dependent sets at a configuration; count: their number, from the rank there.
 
-    nearby: a pose on the motion that tells which of them are permanent.
+    nearby: a configuration on the motion that shows which of them are permanent.
     """
     pose = equations.start() if pose is None else pose
     if count == 0:
@@ -132,7 +133,7 @@ def find_redundancy(
 
 
 def find_loops(equations: JointEquations) -> list[list[int]]:
-    """Independent loops as lists of pairs in order, each from the body nearest the ground and back."""
+    """Independent loops as ordered lists of pairs, each from the body nearest to the ground and back."""
     touching: dict[int, list[int]] = {GROUND: []}
     for pair, (a, b) in enumerate(equations.pair_bodies):
         touching.setdefault(int(a), []).append(pair)
@@ -173,7 +174,7 @@ def find_loops(equations: JointEquations) -> list[list[int]]:
 
 
 class _Look:
-    """Dependences among some of the rows, at one pose."""
+    """Dependences among some of the rows, at one configuration."""
 
     def __init__(self, equations: JointEquations, pose: Pose, tolerance: float) -> None:
         self.equations = equations
@@ -189,7 +190,7 @@ class _Look:
     def dependences(self, rows: list[int]) -> Floats:
         """Basis of the combinations of the named rows (whole pairs) that vanish, (rows, k).
 
-        Rows about a direction count as moments over the mechanism's length.
+        Rows about a direction count as moments divided by the mechanism's length.
         """
         part = self.scaled.matrix[rows]
         used = np.unique(part.indices)
@@ -203,13 +204,13 @@ class _Look:
                 at = [place[int(r)] for r in block]
                 named[at] = np.linalg.solve(R, left[at])
         about = self.equations.row_about[rows]
-        # y.row has no unit of its own: a moment row weighs by the length
+        # y.row must have one unit: a moment row is divided by the length
         named[about] /= self.equations.length
         return named
 
 
 def _within(basis: Floats, combination: Floats) -> bool:
-    """Whether a combination is one of these, but for the small way between the two poses."""
+    """Whether a combination lies in this basis, up to the small displacement between the two configurations."""
     if not basis.shape[1]:
         return False
     Q = np.linalg.qr(basis)[0]
@@ -220,7 +221,7 @@ def _within(basis: Floats, combination: Floats) -> bool:
 def _minimal_sets(
     basis: Floats, priorities: list[list[int]], rows: list[int], known: Floats | None = None
 ) -> list[Floats]:
-    """Combinations with small supports that span the basis (beyond what is known already)."""
+    """Combinations with small supports that span the basis (beyond what is already known)."""
     k = basis.shape[1]
     if k == 0:
         return []
@@ -254,7 +255,7 @@ def _minimal_sets(
 
 
 def _pivot_rows(basis: Floats, order: list[int]) -> list[int]:
-    """The first rows in this order on which the basis is well invertible."""
+    """The first rows in this order on which the basis is well-conditioned."""
     left = basis.copy()
     sizes = np.linalg.norm(basis, axis=1)
     D: list[int] = []
@@ -293,7 +294,7 @@ def _replacements(
     basis: Floats,
     rows: list[int],
 ) -> list[Replacement]:
-    """Freer joints that lower the redundancy and add no freedom."""
+    """Joints with fewer constraints that lower the redundancy without adding a degree of freedom."""
     if not basis.shape[1]:
         return []
     place = {row: i for i, row in enumerate(rows)}
@@ -311,7 +312,7 @@ def _replacements(
             name += f" between {equations.body_name(a)} and {equations.body_name(b)}"
         freer = FREER.get((equations.dimension, equations.kinds[j]), [])
         if equations.row_other[own[0]] >= 0:
-            # a coupling has one equation, which is there or not
+            # a coupling has one equation, which can only be removed as a whole
             freer = []
         options = [*freer, ("", list(range(len(own))))]
         for words, freed in options:

@@ -1,4 +1,4 @@
-"""A run that starts at a singular configuration has to choose a branch: does its velocity follow one of them?"""
+"""Checks whether the velocity of a run that starts at a singular configuration follows one of the branches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def leads_on(form: Form, q: Floats, w: Floats) -> bool:
-    """Whether a velocity that the joints allow at q leads on in second order."""
+    """Whether a velocity that the joints allow at q satisfies the constraints in second order."""
     joints = Constraints(form, joints=True)
     U, values, _ = np.linalg.svd(joints.jacobian(q))
     size = float(np.linalg.norm(w)) or 1.0
@@ -35,9 +35,9 @@ def _rank(values: Floats) -> int:
 def describe_start(
     model: Model, equations: JointEquations, watch: Watch, v: Floats, a: Floats, failed: bool
 ) -> str:
-    """What is missing at a start where motions meet; empty if nothing is.
+    """Describe what prevents a run from leaving a singular start; empty if nothing does.
 
-    v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave it.
+    v, a: rates and accelerations of the coordinates at the start; failed: the run did not leave the start.
     """
     if not (watch.singular_start or failed):
         return ""
@@ -69,7 +69,7 @@ def describe_start(
 
 
 def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
-    """Which motions go with the start rates of the drives, and that the velocity taken is none of them."""
+    """Which branches match the start rates of the drives, and that the velocity used follows none of them."""
     form, rates = model.form, model.drive_rates
     J = Constraints(form).jacobian(np.zeros(len(v)))[form.driven]
     wanted = rates[form.driven]
@@ -78,7 +78,7 @@ def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
         own = J @ branch.direction
         own = np.where(np.abs(own) < SHOWN_ZERO * np.abs(branch.direction).max(), 0.0, own)
         speed = float(own @ wanted) / max(float(own @ own), 1e-300)
-        # rates of a branch that is none of the drives' are zero or point elsewhere
+        # on other branches the rates of the drives are zero or have another ratio
         if np.abs(speed * own - wanted).max() < ALONG_BRANCH * np.abs(wanted).max():
             fitting.append(f"{i}: {branch if speed > 0.0 else branch.reversed}")
     if not fitting:
@@ -91,7 +91,7 @@ def _driven_start(model: Model, branches: Branches, v: Floats) -> str:
 
 
 def _angles(branches: Branches, w: Floats) -> Floats:
-    """Angles between a direction and the branches, as far as the coordinates show [rad]."""
+    """Angles between a direction and the branches, as seen in the coordinates [rad]."""
     size = float(np.linalg.norm(w)) or 1.0
     out = []
     for branch in branches:

@@ -1,4 +1,4 @@
-"""The verdict on a simulation: the start, the poses along the motion, crossings and near misses."""
+"""The verdict on a simulation: start, configurations along the motion, crossings and near misses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..kinematics.configuration import BodyRows
     from ..mechanism import Mechanism
 
-# poses looked at along a motion
+# number of configurations examined along a motion
 POSES = 9
 # longer lists are cut on the screen
 MOST_LINES = 12
@@ -29,10 +29,10 @@ MOST_LINES = 12
 
 @dataclass(frozen=True)
 class Verdict(Sentences):
-    """What a simulation tells about rank; print it for sentences, `as_dict()` for the record.
+    """Rank, mobility and redundancy along a simulation; print it for sentences, `as_dict()` for the record.
 
-    inspection: at the start; times [s], ranks: at some outputs along the motion; crossings and near
-    misses: all of them, None if the motion was not watched; watched_until [s]: up to there.
+    inspection: at the start; times [s], ranks: at some outputs along the motion; crossings and near misses: all of
+    them, None if the motion was not monitored; watched_until [s]: end of the monitored interval.
     """
 
     inspection: Inspection
@@ -45,7 +45,7 @@ class Verdict(Sentences):
 
     @property
     def mobility_motion(self) -> int:
-        """The smallest mobility found along the motion, at rank's word."""
+        """The smallest mobility found along the motion, by the rank."""
         return (
             min(r.columns - r.rank for r in self.ranks)
             if self.ranks
@@ -54,13 +54,13 @@ class Verdict(Sentences):
 
     @property
     def redundant(self) -> tuple[int, int]:
-        """Fewest and most joint equations that depend on others, over the poses looked at."""
+        """Smallest and largest number of redundant joint equations at the configurations examined."""
         numbers = [r.rows - r.rank for r in self.ranks] or [self.inspection.redundant_here]
         return min(numbers), max(numbers)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The words that apply to the start or to some moment of the motion."""
+        """The classes that apply to the start or to some moment of the motion."""
         words = list(self.inspection.classes)
         for word, found in ((CROSSING, self.crossings), (NEAR_SINGULAR, self.near_singular)):
             if found and word not in words:
@@ -99,7 +99,7 @@ class Verdict(Sentences):
         return "\n".join([str(self.inspection), *self.sentences])
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as plain numbers, words and lists, for JSON."""
+        """The record as numbers, strings and lists, for JSON."""
         return {
             "classes": list(self.classes),
             "mobility_motion": self.mobility_motion,
@@ -131,7 +131,7 @@ def make_verdict(
     moments: tuple[tuple[Crossing, ...], tuple[NearMiss, ...]] | None,
     watched_until: float,
 ) -> Verdict:
-    """The verdict on a motion: outputs q, v at some times; closure [m]; moments: if watched for."""
+    """The verdict on a motion: outputs q, v at some times; closure [m]; moments: if monitored."""
     e = equations
     given = []
     if len(v) and np.any(v[0]):

@@ -1,10 +1,10 @@
-"""The workbench: a mechanism that is changed by sliders, by hand and by drawing, and solved while one does.
+"""The workbench: change a mechanism with sliders, by dragging and by drawing, while it is solved continuously.
 
-A page on this machine alone asks, this room answers: `parameters` are what sliders change, `answers` what the page
-shows, `edit` what is drawn, `saving` how it comes into a file, `server` who is answered at all.
+A page on this machine sends requests, and this package answers: `parameters` are the numbers that sliders change,
+`answers` is what the page shows, `edit` is drawing, `saving` writes the file, `server` decides who is answered.
 """
 
 from ..lazy import load_on_use
 
-# modules load when they are used
+# Modules are loaded on first use.
 __getattr__ = load_on_use(__name__)

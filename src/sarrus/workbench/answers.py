@@ -1,7 +1,7 @@
-"""What the workbench answers: a mechanism's motion, its plots and messages, and where it goes when it is dragged.
+"""The answers of the workbench: motion, plots and messages, and the configuration while a mechanism is dragged.
 
-Nothing is kept between questions but what was computed last: a question brings the whole document along, the data
-of the file and the values of the sliders.
+The server keeps no state between requests except the last results: a request contains the whole document, that is,
+the data of the file and the values of the sliders.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from .edit import edit
 from .parameters import Record, find_parameters, with_values
 
 SOURCE = "model"
-# if neither the file nor the page says how long [s]
+# Default duration, if neither the file nor the page sets one [s].
 DURATION = 10.0
 # outputs of a run, numbers of its picture, steps it may make: a page that is waited for
 OUTPUTS, MOST_NUMBERS, MOST_STEPS = 500, 120_000, 50_000
 # outputs at least, and outputs times parts at most: beyond, reading them takes longer than one waits
 LEAST_OUTPUTS, MOST_READ = 100, 30_000
-# documents whose mechanism is kept
+# Number of documents whose mechanism is cached.
 MOST_KEPT = 4
 
 
 @dataclass
 class Desk:
-    """Answers questions about documents; what was computed for the last ones is kept."""
+    """Answers requests about documents; the last results are cached."""
 
     kept: OrderedDict[str, _Subject] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def subject(self, question: Record) -> _Subject:
-        """The mechanism of a question's document."""
+        """Return the mechanism of a request's document."""
         data, values = question.get("data"), question.get("values") or {}
         if not isinstance(data, dict) or not isinstance(values, dict):
             raise MechanismError("a question needs the data of a model file and values by path")
@@ -65,7 +65,7 @@ class Desk:
             return self.kept[key]
 
     def solve(self, question: Record) -> Record:
-        """Motion, plots and messages; full: also reactions, crossings and the verdict, which take longer."""
+        """Return motion, plots and messages; full: also reactions, crossings and the verdict (slower)."""
         out: Record = {"errors": [], "notes": [], "picture": None, "figures": []}
         if question.get("parameters"):
             out["parameters"] = _parameters(question)
@@ -84,7 +84,7 @@ class Desk:
         return out | _answer(result, bool(question.get("full")))
 
     def design(self, question: Record) -> Record:
-        """The designer's quantities of the document, in sentences and plots."""
+        """Return the design quantities of the document, as sentences and plots."""
         subject = self.subject(question)
         result = subject.run(_seconds(question))
         found = find_design(result.mechanism, result.duration)
@@ -97,7 +97,7 @@ class Desk:
         }
 
     def pull(self, question: Record) -> Record:
-        """Where all points are when a place of a body is pulled to another; the pose for the next question."""
+        """Return all points when a point of a body is dragged to a location, and the pose for the next request."""
         subject = self.subject(question)
         hand, pose = subject.hand, subject.pose(question)
         body, grabbed, to = (question.get(key) for key in ("body", "at", "to"))
@@ -111,7 +111,7 @@ class Desk:
         }
 
     def edit(self, question: Record) -> Record:
-        """The document after a change that was drawn; values of sliders are written into it."""
+        """Return the document after a drawn change; slider values are written into it."""
         data, values = question["data"], question.get("values") or {}
         if values:
             data = with_values(data, values)
@@ -123,7 +123,7 @@ class Desk:
         return {"data": edit(data, question.get("change") or {})}
 
     def from_here(self, question: Record) -> Record:
-        """The document with the mechanism as it was dragged, ready to be simulated from there."""
+        """Return the document with the dragged configuration as the initial one, ready to be simulated."""
         subject = self.subject(question)
         moved, said = subject.hand.written(subject.pose(question))
         moved.assemble = False
@@ -131,7 +131,7 @@ class Desk:
 
 
 class _Subject:
-    """A mechanism of a document, and what has been found out about it."""
+    """A mechanism of a document, with cached results."""
 
     def __init__(self, data: Record) -> None:
         self.mechanism = from_data(data, SOURCE)
@@ -140,7 +140,7 @@ class _Subject:
 
     @property
     def hand(self) -> Hand:
-        """The mechanism closed, to be moved by hand."""
+        """The assembled mechanism, to be dragged."""
         if self._hand is None:
             mechanism = self.mechanism
             check_mechanism(mechanism, closed=not mechanism.assemble)
@@ -149,15 +149,15 @@ class _Subject:
 
     @property
     def sketch(self) -> Sketch:
-        """What is drawn of the closed mechanism."""
+        """Sketch of the assembled mechanism."""
         return make_sketch(self.hand.mechanism)
 
     def still(self) -> Scene:
-        """The mechanism as it is written down."""
+        """The mechanism as written in the document."""
         return _standing(make_sketch(self.mechanism))
 
     def run(self, seconds: float | None) -> Result:
-        """Its motion."""
+        """Return its motion."""
         settings: Record = dict(self.mechanism.defaults)
         given = settings.pop("duration", DURATION)
         settings.pop("output_step", None)
@@ -177,7 +177,7 @@ class _Subject:
         return self.known[duration]
 
     def pose(self, question: Record) -> Pose:
-        """Where it stands: as dragged before, else at a time of its motion, else at its start."""
+        """Return its configuration: the last dragged one, else at a time of its motion, else the initial one."""
         bodies = len(self.hand.equations.bodies)
         given = question.get("pose")
         if given is not None:
@@ -200,12 +200,12 @@ class _Subject:
 
 
 def is_empty(data: Any) -> bool:
-    """Whether data of a file has no bodies yet, in the plane: something to draw in."""
+    """Return whether the data of a file is planar and has no bodies yet, so that one can draw in it."""
     return isinstance(data, dict) and not data.get("bodies") and len(data.get("gravity") or ()) == 2
 
 
 def _empty_plane(data: Record) -> Scene:
-    """A plane with nothing but points of the ground."""
+    """Return a plane that contains only points of the ground."""
     points = {name: entry["at"] for name, entry in (data.get("points") or {}).items()}
     signs = [Sign(name, "point", (GROUND,), (k,), ground=True) for k, name in enumerate(points)]
     places = tuple(tuple(float(x) for x in at) for at in points.values())
@@ -215,27 +215,27 @@ def _empty_plane(data: Record) -> Scene:
 
 
 def _standing(sketch: Sketch) -> Scene:
-    """A sketch as a scene in which nothing moves."""
+    """Return a sketch as a scene without motion."""
     points = np.array(sketch.places, float).reshape(1, -1, sketch.dimension)
     return Scene(sketch, np.zeros(1), points, np.zeros_like(points), 0.0)
 
 
 def sentences_of(error: Exception) -> list[str]:
-    """What is wrong, a sentence each, without the name of a file that is none."""
+    """Return the errors, one sentence each, without the name of a nonexistent file."""
     lines = error.problems if isinstance(error, ModelFileError) else str(error).splitlines()
     told = [line.strip().removeprefix("- ").removeprefix(f"{SOURCE}: ") for line in lines]
     return [line for line in told if line and not line.endswith(":")] or [type(error).__name__]
 
 
 def mobility(mechanism: Mechanism) -> list[str]:
-    """The verdict at the start in sentences, and what may be a slip."""
+    """Return the verdict at the start in sentences, and possible mistakes."""
     found = inspect(mechanism)
     return [f"{found.freedom}.", *found.sentences, *find_remarks(mechanism)]
 
 
 def _answer(result: Result, full: bool) -> Record:
-    """A run for the page."""
-    # crossings have to be located
+    """Return the data of a run for the page."""
+    # Crossings have to be located.
     notes = result.notes if full else result.outcome.notes
     out: Record = {
         "status": str(result.status),
@@ -264,13 +264,13 @@ def _answer(result: Result, full: bool) -> Record:
 
 
 def _ghosts(result: Result, scene: Scene) -> list[Record]:
-    """Moving pictures of the branches at the first crossing."""
+    """Return animations of the branches at the first crossing."""
     found = result.crossings[0].branches
     return [ghost.payload() for ghost in make_ghosts(found, scene.sketch)]
 
 
 def _scene(result: Result, marked: bool) -> Scene:
-    """The motion with the trace of a point; marked: with crossings, which have to be located."""
+    """Return the motion with the trace of a point; marked: with crossings, which have to be located."""
     if marked:
         scene = result.scene
     else:
@@ -287,12 +287,12 @@ def _scene(result: Result, marked: bool) -> Scene:
 
 
 def _parameters(question: Record) -> list[Record]:
-    """The sliders of a document as it is written, without the values."""
+    """Return the sliders of a document as written, without the slider values."""
     try:
         data = question["data"]
         return [asdict(p) for p in find_parameters(data)]
     except (KeyError, TypeError, AttributeError, ValueError, StopIteration):
-        # what is wrong with the data is told by who builds a mechanism of it
+        # Errors in the data are reported when a mechanism is built from it.
         return []
 
 
@@ -318,7 +318,7 @@ def _pose_numbers(pose: Pose) -> list[float]:
 
 
 def _moved_points(sketch: Sketch, hand: Hand, pose: Pose) -> Floats:
-    """Where the points of a sketch are at a pose, (points, dimension)."""
+    """Return the points of a sketch at a pose, (points, dimension)."""
     points = np.zeros((len(sketch.places), 3))
     points[:, : sketch.dimension] = np.array(sketch.places, float).reshape(-1, sketch.dimension)
     owners = np.array(sketch.owners, dtype=int)

@@ -1,7 +1,7 @@
-"""Drawing in the plane: each change takes the data of a model file and gives new data.
+"""Drawing in the plane: each change takes the data of a model file and returns new data.
 
-Things belong together that are at the same place: a bar drawn from a pin joins it, a pin where two bars cross
-joins them, a pin that is moved takes along what ends there.
+Things at the same location are connected: a bar drawn from a pin is joined to it, a pin where two bars cross
+joins them, and moving a pin moves everything that ends there.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from ..mechanism.elements import GROUND
 from ..mechanism.files.model_schema import ModelFile
 from .parameters import Data, Record, joint_bodies, measure_size
 
-# of the mechanism's size: places this near are one; a typed place is as good as one that was clicked
+# Relative to the mechanism's size: locations this close are the same, so typed and clicked locations are
+# equivalent.
 SAME = 1e-6
-# what is drawn begins with these; every number has a slider
+# Initial values of new elements; every number has a slider.
 MASS, STIFFNESS, DAMPING, TURNING, FREQUENCY = 1.0, 100.0, 1.0, 1.0, 0.5
-# of the mechanism's size: how far a driven slider travels to either side; of a cylinder's length: how far it
-# moves to either side, and how long its barrel and its piston rod are
+# Relative to the mechanism's size: travel of a driven slider to either side; relative to a cylinder's length:
+# stroke to either side, and length of its barrel and its piston rod.
 TRAVEL, STROKE, PIECE = 0.2, 0.1, 0.6
-# joints along a line, and whether the body on it may turn
+# Joints along a line, without and with a fixed orientation of the body on it.
 ON_LINE, PRISMATIC = "point-on-line", "prismatic"
-# where names of bodies and of joints stand
+# Blocks that contain names of bodies and of joints.
 OF_BODIES = ("points", "forces", "torques")
 OF_JOINTS = ("drives", "torsions", "rotors", "couplings")
-# blocks as a file has them
+# Order of the blocks in a file.
 ORDER = list(ModelFile.model_fields)
 EMPTY: Data = {"sarrus": 1, "name": "mechanism", "gravity": [0.0, -9.81], "bodies": {}}
 
 
 def edit(data: Data, change: Record) -> Data:
-    """The data after a change: {"do": "bar", "from": [x, y], "to": [x, y]} and the like, see `CHANGES`."""
+    """Return the data after a change: {"do": "bar", "from": [x, y], "to": [x, y]} and the like, see `CHANGES`."""
     if len(data.get("gravity") or ()) != 2:
         raise MechanismError(
             "only mechanisms in the plane can be drawn; change the file of this one"
@@ -52,30 +53,30 @@ def edit(data: Data, change: Record) -> Data:
 
 
 class _Drawing:
-    """The data while it is changed."""
+    """The data during a change."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
         self.near = SAME * measure_size(data)
 
     def block(self, name: str) -> Data:
-        """The entries of a block, which is there from now on."""
+        """Return the entries of a block; creates the block if necessary."""
         self.data[name] = self.data.get(name) or {}
         return self.data[name]
 
     def new_name(self, word: str) -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         taken = {
             str(name) for block in self.data.values() if isinstance(block, dict) for name in block
         }
         return next(f"{word} {n}" for n in range(1, len(taken) + 2) if f"{word} {n}" not in taken)
 
     def same(self, a: Any, b: Any) -> bool:
-        """Whether two places are one."""
+        """Return whether two locations are the same."""
         return bool(np.linalg.norm(np.subtract(a, b)) <= self.near)
 
     def bodies_at(self, at: Floats) -> list[str]:
-        """Bodies that have something at a place: an end, a joint, a point, or a bar that passes there."""
+        """Return the bodies with an end, a joint or a point at a location, and bars that pass through it."""
         found: dict[str, None] = {}
         for name, joint in self.block("joints").items():
             if any(self.same(place, at) for place in _places(joint.get("at"))):
@@ -89,14 +90,14 @@ class _Drawing:
         return list(found)
 
     def pin_at(self, at: Floats) -> Data | None:
-        """The pin at a place."""
+        """Return the pin at a location."""
         for joint in self.block("joints").values():
             if "revolute" in joint and self.same(_places(joint["at"])[0], at):
                 return joint
         return None
 
     def pin(self, bodies: list[str], at: Floats) -> None:
-        """Let bodies turn about a place, together with those that do already."""
+        """Pin bodies at a location, together with those already pinned there."""
         joint = self.pin_at(at)
         if joint is None:
             ground_first = sorted(bodies, key=lambda name: name != GROUND)
@@ -111,17 +112,17 @@ class _Drawing:
             joint["at"] += [_plain(at) for _ in new]
 
     def passes(self, body: str, at: Floats) -> bool:
-        """Whether a body is a bar that goes on beyond a place at both sides."""
+        """Return whether a body is a bar that extends beyond a location on both sides."""
         rod = self.data["bodies"].get(body, {}).get("rod")
         return rod is not None and not any(self.same(end, at) for end in rod)
 
     def direction(self, body: str) -> Floats:
-        """The direction of a bar."""
+        """Return the direction of a bar."""
         start, end = self.data["bodies"][body]["rod"]
         return np.subtract(end, start)
 
     def release(self, at: Floats, *bodies: str) -> None:
-        """Let a pin no longer hold two bodies together: the first leaves it."""
+        """Disconnect two bodies at a pin: the first leaves it."""
         joint = self.pin_at(at)
         if joint is None or not set(bodies) <= set(joint["revolute"]):
             return
@@ -136,7 +137,7 @@ class _Drawing:
             del joint["at"][which]
 
     def guided_block(self, name: str) -> None:
-        """Put a block between a guide and the body on it, which turns about its pin: a block can be driven."""
+        """Insert a block between a guide and the body on it, pinned to the block: a block can be driven."""
         joint = self.data["joints"][name]
         guide, body = joint[ON_LINE]
         at = np.asarray(_places(joint["at"])[0], float)
@@ -181,7 +182,7 @@ def _pin(drawing: _Drawing, change: Record) -> None:
 
 
 def _plate(drawing: _Drawing, change: Record) -> None:
-    """A plate around three or more corners; it joins what is there."""
+    """Add a plate with three or more corners and join it to what is there."""
     given = change.get("corners")
     if not isinstance(given, list):
         raise MechanismError("a plate needs three corners or more; click one after the other")
@@ -199,10 +200,10 @@ def _plate(drawing: _Drawing, change: Record) -> None:
 
 
 def _slider(drawing: _Drawing, change: Record) -> None:
-    """A point of a body stays on a line of another, the guide; prismatic: and the body does not turn.
+    """Constrain a point of a body to a line of another, the guide; prismatic: the body cannot rotate either.
 
-    A pin that held both together there no longer does. Where the guide is not named, it is a bar that goes on
-    beyond the place, if there is another body, else the ground; the line is along that bar, or level.
+    A pin that connected both there no longer does. If no guide is named, it is a bar that extends beyond the
+    location, if there is another body, otherwise the ground; the line is along that bar, or horizontal.
     """
     at = _place(change, "at")
     here = drawing.bodies_at(at)
@@ -222,7 +223,7 @@ def _slider(drawing: _Drawing, change: Record) -> None:
 
 
 def _slide(drawing: _Drawing, change: Record) -> None:
-    """Another guide, body, kind or angle [rad] of a slider."""
+    """Change the guide, body, kind or angle [rad] of a slider."""
     name = _name(drawing, "joints", change)
     joint = drawing.data["joints"][name]
     kind = next((word for word in (ON_LINE, PRISMATIC) if word in joint), "")
@@ -239,12 +240,12 @@ def _slide(drawing: _Drawing, change: Record) -> None:
     at = np.asarray(_places(joint["at"])[0], float)
     drawing.data["joints"][name] = _sliding(drawing, new, (guide, body), at, axis)
     if new == ON_LINE:
-        # nothing drives a point on a line
+        # A point on a line cannot be driven.
         _without_drives(drawing, name)
 
 
 def _sliding(drawing: _Drawing, kind: str, bodies: tuple[str, str], at: Floats, axis: Any) -> Data:
-    """The entry of a slider: a guide and the body on it."""
+    """Return the entry of a slider: a guide and the body on it."""
     if kind not in (ON_LINE, PRISMATIC):
         raise MechanismError(f"'{kind}' is not a slider; give {ON_LINE} or {PRISMATIC}")
     direction = np.asarray(axis, float)
@@ -259,7 +260,7 @@ def _sliding(drawing: _Drawing, kind: str, bodies: tuple[str, str], at: Floats, 
 
 
 def _cylinder(drawing: _Drawing, change: Record) -> None:
-    """A barrel and a piston rod with a motor between them; each joins what is at its outer end."""
+    """Add a barrel and a piston rod with a motor between them; each is joined to what is at its outer end."""
     start, end = _place(change, "from"), _place(change, "to")
     if drawing.same(start, end):
         raise MechanismError("a cylinder needs two places; drag from one to the other")
@@ -327,7 +328,7 @@ def _point(drawing: _Drawing, change: Record) -> None:
 
 
 def _move(drawing: _Drawing, change: Record) -> None:
-    """What is at a place goes to another: ends of bars, joints, points, ends of springs, places of forces."""
+    """Move what is at a location: ends of bars and springs, joints, points, points of application of forces."""
     before, after = _place(change, "from"), _plain(_place(change, "to"))
     for entry, key in _written_places(drawing.data):
         if drawing.same(entry[key], before):
@@ -350,7 +351,7 @@ def _delete(drawing: _Drawing, change: Record) -> None:
 
 
 def _without_body(drawing: _Drawing, name: str) -> None:
-    """Whatever named a body that is gone."""
+    """Remove all references to a deleted body."""
     drawing.block("angular_velocities").pop(name, None)
     for block in OF_BODIES:
         for key in [k for k, entry in drawing.block(block).items() if entry["body"] == name]:
@@ -372,7 +373,7 @@ def _without_body(drawing: _Drawing, name: str) -> None:
 
 
 def _without_joint(drawing: _Drawing, name: str) -> None:
-    """Whatever named a joint that is gone."""
+    """Remove all references to a deleted joint."""
     drawing.block("velocities").pop(name, None)
     _without_drives(drawing, name, OF_JOINTS)
 
@@ -380,7 +381,7 @@ def _without_joint(drawing: _Drawing, name: str) -> None:
 def _without_drives(
     drawing: _Drawing, name: str, blocks: tuple[str, ...] = ("drives", "couplings")
 ) -> None:
-    """Whatever acts in a joint."""
+    """Remove the entries of these blocks that act in a joint."""
     for block in blocks:
         for key in [
             k for k, e in drawing.block(block).items() if name in (e["joint"], e.get("other"))
@@ -446,7 +447,7 @@ def _first_body(drawing: _Drawing, at: Floats) -> str:
 
 
 def _is_several(at: Any) -> bool:
-    """Whether a joint has one place a body."""
+    """Return whether a joint has one location per body."""
     return isinstance(at, list) and bool(at) and isinstance(at[0], list)
 
 
@@ -455,7 +456,7 @@ def _places(at: Any) -> list[Any]:
 
 
 def _distance(body: Data, at: Floats) -> float:
-    """From a place to a bar or plate, or to the centre of another body [m]."""
+    """Return the distance from a location to a bar or plate, or to the centre of another body [m]."""
     if "plate" in body:
         return _off_plate(np.asarray(body["plate"], float), at)
     if "rod" not in body:
@@ -467,7 +468,7 @@ def _distance(body: Data, at: Floats) -> float:
 
 
 def _off_plate(corners: Floats, at: Floats) -> float:
-    """How far a place is outside the convex polygon around corners [m], 0 inside."""
+    """Return the distance of a location outside the convex polygon around corners [m], 0 inside."""
     hull = convex_hull(corners)
     sides = np.roll(hull, -1, axis=0) - hull
     arms = at - hull
@@ -483,7 +484,7 @@ def _plain(place: Any) -> list[float]:
 
 
 def _written_places(data: Data) -> Iterator[tuple[Any, Any]]:
-    """Every place that is written down: where it stands, and its key there."""
+    """Yield every location in the data: its container, and its key there."""
     for body in (data.get("bodies") or {}).values():
         if "rod" in body:
             yield from ((body["rod"], k) for k in range(2))

@@ -1,8 +1,9 @@
-"""Who may talk to the workbench: the session token, and the one-time codes that are exchanged for it.
+"""Access control of the workbench: the session token, and the one-time codes that are exchanged for it.
 
-The token is sent as a cookie only: no address, title, log or command line holds it. A browser gets it in exchange
-for a code that works once. To open a browser the code stands in a file that only this user can read, since command
-lines are visible to every user of the machine; each time the code of the file is used, the file gets a new one.
+The token is sent as a cookie only: no address, title, log or command line contains it. A browser gets it in
+exchange for a code that works once. To open a browser, the code is stored in a file that only this user can read,
+because command lines are visible to every user of the machine. Whenever the code of the file is used, the file
+gets a new one.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from ..disk import Directory
 
 LOOPBACK = "127.0.0.1"
 OPENING = "open.html"
-# codes that were printed and not used
+# Largest number of printed and unused codes.
 MOST_CODES = 64
 
 
 class Guard:
-    """Answers only requests for this server's own name, from its own page, by clients that hold the token.
+    """Accepts only requests to this server's own name, from its own page, by clients that hold the token.
 
-    A name of another host would be a stranger's page that leads its name to this machine; another origin a
-    stranger's page that talks to it.
+    Another host name would be a foreign page whose name resolves to this machine (DNS rebinding); another origin
+    would be a foreign page that sends requests to it.
     """
 
     def __init__(self, port: int) -> None:
@@ -41,26 +42,26 @@ class Guard:
 
     @property
     def origin(self) -> str:
-        """What addresses of this server begin with."""
+        """Common prefix of the addresses of this server."""
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: servers on other ports have others."""
+        """Name of the cookie; it differs for servers on other ports."""
         return f"sarrus-{self.port}"
 
     def make_address(self) -> str:
-        """An address that opens the page once."""
+        """Return an address that opens the page once."""
         with self._lock:
             self.codes = [*self.codes[1 - MOST_CODES :], secrets.token_urlsafe(24)]
             return f"{self.origin}/?code={self.codes[-1]}"
 
     def is_unused(self, address: str) -> bool:
-        """Whether an address still opens the page."""
+        """Return whether an address can still open the page."""
         return any(address == f"{self.origin}/?code={code}" for code in self.codes)
 
     def redeem(self, query: str) -> bool:
-        """Whether the query of an address holds a code that was not used before; now it is."""
+        """Return whether the query of an address contains an unused code, and mark it as used."""
         given = "".join(parse_qs(query).get("code", ())).encode()
         with self._lock:
             found = [code for code in self.codes if hmac.compare_digest(code.encode(), given)]
@@ -68,9 +69,9 @@ class Guard:
         return bool(found)
 
     def is_foreign(self, headers: Any, asks: bool = False) -> str:
-        """Why a request is not meant for this server or comes from another page; asks: only our page does."""
+        """Return why a request is rejected: another server or page; asks: the origin of our page is required."""
         own = [f"{name}:{self.port}" for name in (LOOPBACK, "localhost")]
-        # several headers of a kind are none that a browser sends
+        # Browsers never send several headers of a kind.
         host, origins = headers.get_all("Host", []), headers.get_all("Origin", [])
         if len(host) != 1 or host[0] not in own:
             return "this server has another name"
@@ -81,7 +82,7 @@ class Guard:
         return ""
 
     def is_known(self, headers: Any) -> bool:
-        """Whether a request holds the token."""
+        """Return whether a request contains the token."""
         try:
             cookies = SimpleCookie("; ".join(headers.get_all("Cookie", [])))
         except CookieError:
@@ -91,22 +92,22 @@ class Guard:
 
 
 class OpeningPage:
-    """A file that leads a browser to the workbench, in a folder of this user alone; its address works once."""
+    """A file in a private folder that redirects a browser to the workbench; its address works once."""
 
     def __init__(self, guard: Guard) -> None:
         self.guard = guard
-        # of mode 0700
+        # Mode 0700.
         self.folder = Path(tempfile.mkdtemp(prefix="sarrus-view-"))
         self.address = ""
         self.renew()
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Path of the file."""
         return self.folder / OPENING
 
     def renew(self) -> None:
-        """Write the file with a new code, if that of the present one was used."""
+        """Write the file with a new code if the current one was used."""
         if self.guard.is_unused(self.address):
             return
         self.address = self.guard.make_address()
@@ -121,7 +122,7 @@ class OpeningPage:
 
 
 def forward(address: str) -> str:
-    """A page that leads to an address, without a script and without telling where from."""
+    """Return a page that redirects to an address, without a script and without a referrer."""
     shown = escape(address)
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -1,4 +1,4 @@
-"""What the numbers of a model file are called on the page: "O x", "knee: B to C", "motor speed"."""
+"""Labels of the numbers of a model file on the page: "O x", "knee: B to C", "motor speed"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..mechanism.files.paths import ALONG, SIDES
 
 AXES = "xyz"
-# words of a file that need others; the rest have their underscores taken away
+# Words of a file that need replacing; others only lose their underscores.
 WORDS = {
     "center": "centre",
     "at": "",
@@ -19,7 +19,7 @@ WORDS = {
 
 
 def make_label(data: dict[str, Any], parts: Sequence[str | int]) -> str:
-    """A short name of the number at a path of a mechanism's data, without its unit."""
+    """Return a short name of the number at a path of a mechanism's data, without its unit."""
     block, name = str(parts[0]), str(parts[1])
     rest = list(parts[2:])
     if block == "gravity":
@@ -33,7 +33,7 @@ def make_label(data: dict[str, Any], parts: Sequence[str | int]) -> str:
     if block == "drives":
         return _joined(name, _motion(data["drives"][name], rest))
     if block == "joints" and rest[:1] == ["at"]:
-        # one place for all bodies, or that of the ground
+        # One location for all bodies, or that of the ground.
         return _joined(name, _axes(rest[-1:]))
     words = [WORDS.get(str(word), str(word).replace("_", " ")) for word in rest if _is_word(word)]
     if block == "forces" and rest[:1] == ["at"]:
@@ -42,7 +42,7 @@ def make_label(data: dict[str, Any], parts: Sequence[str | int]) -> str:
 
 
 def _motion(drive: dict[str, Any], rest: Sequence[str | int]) -> str:
-    """The numbers of a drive: its speed, the coefficients of a polynomial, values of a table."""
+    """Return the name of a number of a drive: its speed, a coefficient of a polynomial, a value of a table."""
     kind, *which = rest
     if kind == "polynomial":
         power = int(which[0])
@@ -60,7 +60,7 @@ def _end_of(block: str, rest: Sequence[str | int]) -> str:
 
 
 def _owner(data: dict[str, Any], block: str, name: str, rest: Sequence[str | int]) -> str:
-    """The rod that a place is on."""
+    """Return the rod on which a location lies."""
     entry = data[block][name]
     if "body" in entry:
         return str(entry["body"])

@@ -9,12 +9,12 @@ from typing import Any
 
 from ..scene.player import asset, inline_json
 
-# nothing from anywhere but this server may be loaded or asked, and no script inside the page runs
+# The page may load and request only from this server, and inline scripts do not run.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-# what can be done with the pointer, and in the edit mode with each tool: word, key, what it does
+# Pointer modes, and the tools of the edit mode: word, key, description.
 MODES = (
     ("look", "l", "turn or move the view; click a part for its curves"),
     ("drag", "d", "drag a part: the linkage follows along its freedoms"),
@@ -40,7 +40,7 @@ TOOLS = (
 
 @cache
 def make_scripts() -> dict[str, str]:
-    """What the page runs, by address: the script that draws plots, and ours."""
+    """Return the scripts of the page by address: the plotting library and ours."""
     from plotly.offline import get_plotlyjs
 
     return {
@@ -53,7 +53,7 @@ def make_scripts() -> dict[str, str]:
 
 
 def make_page(document: dict[str, Any]) -> str:
-    """The whole page; document: data of a model file, how long [s], and the name of its file."""
+    """Return the complete page; document: data of a model file, duration [s], and the name of its file."""
     title = escape(str(document["data"].get("name", "mechanism")))
     scripts = "\n".join(f'<script src="{address}"></script>' for address in make_scripts())
     return f"""<!DOCTYPE html>

@@ -1,11 +1,11 @@
-"""The numbers of a model file that a slider changes: path, unit and range of each, and what a value does.
+"""The numbers of a model file that sliders change: path, unit and range of each, and how values are applied.
 
-Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `bodies.knee.sides.B.C` of a planar link
-that is not a rod, `springs.main.stiffness`. A place on a rod is one number, how far it is along the rod:
-`points.P.at.along`, `joints.C.at.1.along`. Numbers without a slider: directions; joints at ends of rods and on
-other links, which follow their lengths (but where the ground holds such a joint, its
-own place is a dimension: `joints.A0.at.0.1`); times of tables, which stay in order; and where a drive begins,
-which follows from where the mechanism stands (`drive_starts`).
+Paths are those of studies: `bodies.crank.mass`, `bodies.crank.length`, `bodies.knee.sides.B.C` for a planar link
+that is not a rod, `springs.main.stiffness`. A location on a rod is one number, the distance along the rod:
+`points.P.at.along`, `joints.C.at.1.along`. These numbers have no slider: directions; joints at ends of rods and on
+other links, which follow their lengths (but the ground's location of such a joint is a dimension:
+`joints.A0.at.0.1`); times of tables, which stay in order; and the initial value of a drive, which follows from the
+initial configuration (`drive_starts`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Data = dict[str, Any]
 Record = dict[str, Any]
 Parts = tuple[str | int, ...]
 
-# in the order of the page: what the group is called, and the blocks of a file that belong to it
+# In page order: the name of each group, and the blocks of a file that belong to it.
 GROUPS = {
     "dimensions": ("bodies", "joints", "points"),
     "masses": ("bodies", "rotors"),
@@ -41,12 +41,12 @@ GROUPS = {
     "gravity": ("gravity",),
 }
 INERT = ("mass", "inertia")
-# keys of places
+# Keys of locations.
 PLACES = ("center", "at", "start", "end")
 DIRECTIONS = ("axis", "second_axis", "normal")
-# of a rod's length: this near to an end a joint is at it
+# Relative to a rod's length: a joint this close to an end counts as being at it.
 AT_END = 1e-9
-# numbers that must stay positive, or may be zero but not less
+# Numbers that must stay positive; numbers that must not be negative.
 POSITIVE = ("mass", "length", "frequency")
 NOT_NEGATIVE = ("inertia", "section", "stiffness", "damping", "free_length")
 
@@ -65,11 +65,11 @@ class Parameter:
 
 
 def find_parameters(data: Data) -> list[Parameter]:
-    """Every number of a mechanism's data (numbers in SI, as `to_data` gives) that can be changed alone."""
+    """Return every number of a mechanism's data (in SI, as from `to_data`) that can be changed independently."""
     size = measure_size(data)
     found = [_parameter(parts, value, data, size) for parts, value in _numbers(data)]
     order = list(GROUPS)
-    # places stand behind what is tuned more often
+    # Locations come after the numbers that are tuned more often.
     return sorted(
         found,
         key=lambda p: (order.index(p.group), p.group != "dimensions" and p.unit == "m"),
@@ -78,14 +78,14 @@ def find_parameters(data: Data) -> list[Parameter]:
 
 @dataclass(frozen=True)
 class OptionSlider(Parameter):
-    """An option of a problem, whose mechanism is made anew; whole: without a fraction; meaning: in a few words."""
+    """An option of a problem, which rebuilds the mechanism; whole: integers only; meaning: short description."""
 
     whole: bool = False
     meaning: str = ""
 
 
 def find_options(problem: str, given: Mapping[str, float]) -> list[OptionSlider]:
-    """What a problem may be asked for; given: values that were asked for already."""
+    """Return the options of a problem; given: values that are already set."""
     found = []
     for option in problems.options(problem):
         value = given.get(option.name, option.default)
@@ -110,15 +110,15 @@ def find_options(problem: str, given: Mapping[str, float]) -> list[OptionSlider]
 
 
 def fitting_values(data: Data, values: Mapping[str, float]) -> dict[str, float]:
-    """Those of some values that have a place in the data."""
+    """Return those of the values whose paths exist in the data."""
     known = {parameter.path for parameter in find_parameters(data)}
     return {path: value for path, value in values.items() if path in known}
 
 
 def with_values(data: Data, values: Mapping[str, float]) -> Data:
-    """A copy of the data with other values at paths; what they move apart is assembled, drives begin there."""
+    """Return a copy of the data with new values at paths; reassembles the mechanism and resets drive starts."""
     base = Base("", {}, data, "")
-    # a drive that did not begin where the mechanism stands is told, not mended
+    # A drive that did not start at the initial configuration is reported, not corrected.
     following = [path for path, begins in drive_starts(data).items() if _begins(data, path, begins)]
     for path, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
@@ -129,7 +129,7 @@ def with_values(data: Data, values: Mapping[str, float]) -> Data:
         change = Change(change_kind(base, path), path, (path,))
         data = apply_change(data, change, [float(value)])
         if parts[2:3] == ["inertia"] and len(parts) == 5:
-            # the matrix stays symmetric
+            # The matrix stays symmetric.
             data = set_value(data, join_path([*parts[:3], parts[4], parts[3]]), float(value))
     if values:
         starts = drive_starts(data)
@@ -140,9 +140,9 @@ def with_values(data: Data, values: Mapping[str, float]) -> Data:
 
 
 def drive_starts(data: Data) -> dict[str, float]:
-    """The number of each drive that lets it begin where the mechanism stands, by path.
+    """Return, by path, the number of each drive that makes it start at the initial configuration.
 
-    An angle or travel counts from there, so it begins with zero; a length begins with that of its joint.
+    An angle or travel is measured from there, so it starts at zero; a length starts at that of its joint.
     """
     out = {}
     for name, drive in (data.get("drives") or {}).items():
@@ -167,16 +167,16 @@ def drive_starts(data: Data) -> dict[str, float]:
 
 
 def _begins(data: Data, path: str, start: float) -> bool:
-    """Whether a drive begins with a number, as near as its check wants it."""
+    """Return whether a drive starts at this number, within the tolerance of its check."""
     *above, key = split_path(path)
     parent = get_value(data, join_path(above))
-    # an offset that is not written is zero
+    # An omitted offset is zero.
     given = parent[int(key)] if isinstance(parent, list) else parent.get(key, 0.0)
     return bool(abs(given - start) <= DRIVE_START * max(1.0, abs(start)))
 
 
 def _numbers(data: Data) -> Iterator[tuple[Parts, float]]:
-    """Paths and values, those of rods as lengths and those of ground pins apart from the others'."""
+    """Yield paths and values; rods give lengths, and ground pins are separate from the other bodies' locations."""
     follow = drive_starts(data)
     for block in dict.fromkeys(block for blocks in GROUPS.values() for block in blocks):
         for parts, value in _leaves(data.get(block), (block,)):
@@ -189,7 +189,7 @@ def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts,
     if any(part in DIRECTIONS for part in parts) or parts[2:4] == ("table", "times"):
         return
     if key == "inertia" and len(parts) == 5 and parts[3] > parts[4]:  # type: ignore[operator]
-        # below the diagonal they are those above it
+        # Below the diagonal, the numbers equal those above it.
         return
     if block == "bodies" and key == "rod":
         if parts[3:] == (0, 0):
@@ -200,7 +200,7 @@ def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts,
         for pair, side in find_sides(data, str(parts[1])).items():
             yield (block, parts[1], SIDES, *pair), side
     elif block == "bodies" and key == "plate":
-        # its sides and its joints have sliders
+        # The sides and joints of this body have sliders.
         return
     elif block == "joints" and key == "at" and _follows_sides(data, str(parts[1])):
         yield from _of_ground_place(data, parts, value)
@@ -216,21 +216,21 @@ def _as_changed(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts,
 
 
 def _has_corner(data: Data, body: str, name: str) -> bool:
-    """Whether the sides of a body that is not a rod say where a joint or point is on it."""
+    """Return whether the sides of a body that is not a rod define the location of a joint or point on it."""
     if "rod" in (data.get("bodies") or {}).get(body, {"rod": ()}):
         return False
     return any(name in pair for pair in find_sides(data, body))
 
 
 def _of_ground_place(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
-    """Each number of the place of the ground in a joint."""
+    """Yield each coordinate of the ground's location in a joint."""
     bodies = joint_bodies(data["joints"][parts[1]])
     if GROUND in bodies and not (len(parts) > 4 and parts[3] != bodies.index(GROUND)):
         yield (*parts[:3], bodies.index(GROUND), parts[-1]), value
 
 
 def _of_joint_on_rod(data: Data, parts: Parts, value: float) -> Iterator[tuple[Parts, float]]:
-    """Where the ground holds it, each number; how far it is along a rod, if that is not one of its ends."""
+    """Yield the ground's coordinates, and the distance along a rod if the joint is not at one of its ends."""
     entry = data["joints"][parts[1]]
     bodies = joint_bodies(entry)
     several = len(parts) > 4
@@ -247,7 +247,7 @@ def _of_joint_on_rod(data: Data, parts: Parts, value: float) -> Iterator[tuple[P
 
 
 def _rod_of(data: Data, block: str, name: str, key: str) -> list[list[float]] | None:
-    """The ends of the rod that a place of a point, spring, force or link is on."""
+    """Return the ends of the rod on which a location of a point, spring, force or link lies."""
     entry = data[block][name]
     two = key in ("start", "end")
     body = joint_bodies(entry)[key == "end"] if two else entry.get("body", "")
@@ -260,7 +260,7 @@ def _long(rod: list[list[float]]) -> float:
 
 
 def _along(place: list[float], rod: list[list[float]]) -> float:
-    """How far a place is from the first end of a rod, along it [m]."""
+    """Return the distance of a location from the first end of a rod, along it [m]."""
     along = np.subtract(rod[1], rod[0])
     return float(np.clip(np.subtract(place, rod[0]) @ along / _long(rod), 0.0, _long(rod)))
 
@@ -294,7 +294,7 @@ def _group(parts: Parts, key: str) -> str:
 
 
 def _range(key: str, unit: str, value: float, size: float) -> tuple[float, float]:
-    """From where to where a slider goes: around the value, places by the mechanism's size."""
+    """Return the range of a slider around the value; for locations it depends on the mechanism's size."""
     if (key in POSITIVE or key == SIDES) and value > 0:
         return 0.1 * value, 3 * value
     if key in NOT_NEGATIVE and value >= 0:
@@ -306,7 +306,7 @@ def _range(key: str, unit: str, value: float, size: float) -> tuple[float, float
 
 
 def measure_size(data: Data) -> float:
-    """Half of the space that the places of a mechanism take up [m]."""
+    """Return half the extent of the mechanism's locations [m]."""
     places = [
         place
         for name in ("bodies", "joints", "points", "springs")
@@ -324,7 +324,7 @@ def _places(value: Any) -> list[list[float]]:
 
 
 def joint_bodies(joint: Data) -> list[str]:
-    """The bodies of a joint: the one list of names that it has."""
+    """Return the bodies of a joint: its only list of names."""
     return next(v for v in joint.values() if isinstance(v, list) and v and isinstance(v[0], str))
 
 
@@ -335,13 +335,13 @@ def _holds_rod(data: Data, joint: str) -> bool:
 
 
 def _follows_sides(data: Data, joint: str) -> bool:
-    """Whether sides of all bodies of a joint, none of them a rod, say where it is on them."""
+    """Return whether the sides of all bodies of a joint, none of them a rod, define its location."""
     bodies = [name for name in joint_bodies(data["joints"][joint]) if name != GROUND]
     return not _holds_rod(data, joint) and all(_has_corner(data, body, joint) for body in bodies)
 
 
 def _is_ground_place(data: Data, parts: list[str]) -> bool:
-    """Whether a path is the place of the ground in a joint that has one place for all as yet."""
+    """Return whether a path is the ground's location in a joint that still has one location for all bodies."""
     if len(parts) != 5 or parts[0] != "joints" or parts[2] != "at":
         return False
     at = (data.get("joints") or {}).get(parts[1], {}).get("at")
@@ -349,7 +349,7 @@ def _is_ground_place(data: Data, parts: list[str]) -> bool:
 
 
 def _apart(data: Data, joint: str) -> Data:
-    """Data with a place a body in a joint: `assemble` brings them together again."""
+    """Return data in which a joint has one location per body; `assemble` brings them together again."""
     entry = data["joints"][joint]
     path = join_path(["joints", joint, "at"])
     return {**set_value(data, path, [entry["at"]] * len(joint_bodies(entry))), "assemble": True}

@@ -1,4 +1,4 @@
-"""The document back into a file: only when it is asked for, whole or not at all, never through a link."""
+"""Saves the document to its file: only on request, atomically, and never through a link."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WRITTEN_ANEW = "the file was written anew: comments and units that it had are go
 
 @dataclass
 class OpenedFile:
-    """The file of the workbench: its path (None: nothing is opened), its text as it was read, its data in SI."""
+    """The file of the workbench: its path (None: no file is open), its text as read, its data in SI."""
 
     path: Path | None
     text: str = ""
     data: Data | None = None
 
     def write(self, data: Data, values: Mapping[str, float], force: bool = False) -> list[str]:
-        """Write a document into the file; force: also over what another program has written meanwhile."""
+        """Write a document into the file; force: also overwrite later changes by another program."""
         if self.path is None:
             raise MechanismError("no file is opened, so nothing is saved; download it instead")
         if self.path.is_symlink():
@@ -42,7 +42,7 @@ class OpenedFile:
                 "replace what it holds"
             )
         whole = with_values(data, values)
-        # what follows from the values is written with them
+        # Numbers that follow from the values are written with them.
         starts = drive_starts(whole) if values else {}
         moved = {p: x for p, x in starts.items() if drive_starts(data).get(p) != x}
         text = patched(self.text, {**values, **moved}) if data == self.data else None
@@ -56,7 +56,7 @@ class OpenedFile:
         return [f"saved: {self.path.name}", *said]
 
     def _whole(self, data: Data) -> str:
-        """The text of the file, written anew: JSON stays JSON."""
+        """Return the complete text of the file, regenerated: JSON stays JSON."""
         assert self.path is not None
         if self.path.suffix.lower() == ".json":
             return json.dumps(data, indent=2, allow_nan=False) + "\n"
@@ -73,7 +73,7 @@ class OpenedFile:
 
 
 def patched(text: str, values: Mapping[str, float]) -> str | None:
-    """The text of a file with other numbers at paths and nothing else changed; None if one has no number there."""
+    """Return the text of a file with other numbers at paths, otherwise unchanged; None if a path has no number."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:
@@ -86,7 +86,7 @@ def patched(text: str, values: Mapping[str, float]) -> str | None:
         if not isinstance(node, yaml.ScalarNode) or node.style is not None:
             return None
         number = repr(float(value))
-        # older readers take 1e-05 for text, but 1.0e-05 for a number
+        # Older readers parse 1e-05 as text, but 1.0e-05 as a number.
         number = number if "." in number or "e" not in number else number.replace("e", ".0e")
         spots.append((node.start_mark.index, node.end_mark.index, number))
     for begin, end, number in sorted(spots, reverse=True):
@@ -95,7 +95,7 @@ def patched(text: str, values: Mapping[str, float]) -> str | None:
 
 
 def _below(node: Any, part: str) -> Any:
-    """What is under a key or at a number of a node."""
+    """Return the child of a node at a key or an index."""
     if isinstance(node, yaml.MappingNode):
         return next((value for key, value in node.value if key.value == part), None)
     if isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):

@@ -1,8 +1,8 @@
 """The server of the workbench: loopback only, and only for clients that hold the session token.
 
-Other users of the machine and pages of strangers in the same browser can reach its port: a request is answered
-only if it asks this server by its own name, comes from its own page, and holds the token (`Guard`). Questions of
-one kind are answered one after another, and of each page only the newest: pending ones are cancelled, also while
+Other users of the machine and foreign pages in the same browser can reach its port: a request is answered only if
+it addresses this server by its own name, comes from its own page, and contains the token (`Guard`). Requests of
+one kind are answered one after another, and only the newest of each page: older ones are cancelled, even while
 they are being answered.
 """
 
@@ -34,21 +34,21 @@ from .parameters import Record, find_options, fitting_values, with_values
 from .saving import OpenedFile
 
 PORT, MOST_PORT = 8080, 65535
-# shows tracebacks, as in commands
+# Shows tracebacks, as in commands.
 DEBUG = "SARRUS_DEBUG"
-# pages whose numbers are remembered
+# Number of pages whose request numbers are remembered.
 MOST_PAGES = 64
-# a client that sends nothing is let go [s]
+# The connection of a client that sends nothing is closed after this time [s].
 PATIENCE = 60.0
 UNKNOWN = "an address opens the workbench once; open the file that `sarrus view` printed, or start it again"
 
 
 class AbandonedError(Exception):
-    """A newer question came in while one was being answered: nobody waits for this answer any more."""
+    """A newer request of the page arrived, so this answer is no longer needed."""
 
 
 class Turns:
-    """One question of a kind at a time; of those that wait or are being answered only the newest of each page."""
+    """Runs one request of a kind at a time; of pending and running requests only each page's newest counts."""
 
     def __init__(self) -> None:
         self.places: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -56,20 +56,20 @@ class Turns:
         self.guard = threading.Lock()
 
     def announce(self, page: str, number: int) -> None:
-        """A question has come in; older ones of its page need no answer any more."""
+        """Register a request; older ones of its page need no answer any more."""
         with self.guard:
             self.newest[page] = max(number, self.newest.pop(page, number))
             while len(self.newest) > MOST_PAGES:
                 del self.newest[next(iter(self.newest))]
 
     def check(self, page: str, number: int) -> None:
-        """Raise AbandonedError if a newer question of the page has come in."""
+        """Raise AbandonedError if a newer request of the page has arrived."""
         if self.newest.get(page, number) > number:
             raise AbandonedError
 
     @contextmanager
     def turn(self, page: str, number: int, kind: str) -> Iterator[None]:
-        """Wait for one's turn among questions of a kind; what is done within ends as soon as a newer one comes."""
+        """Wait for the turn among requests of a kind; the body is cancelled as soon as a newer one arrives."""
         with self.guard:
             place = self.places[kind]
         with place:
@@ -79,10 +79,10 @@ class Turns:
 
 
 class Workbench:
-    """A server that shows a mechanism and answers what its page asks.
+    """A server that shows a mechanism and answers the requests of its page.
 
-    data: of a model file, numbers in SI; opened: the file that `Save` writes; duration [s]: None for what the data
-    say; port: 0 takes any that is free; problem: its id and options, if the data were made of one.
+    data: data of a model file, numbers in SI; opened: the file that `Save` writes; duration [s]: None for the
+    duration in the data; port: 0 for any free port; problem: its id and options, if the data come from a problem.
     """
 
     def __init__(
@@ -121,33 +121,33 @@ class Workbench:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Port of the server."""
         return int(self.server.server_address[1])
 
     def enter(self, query: str) -> bool:
-        """Whether the query of an address lets a browser in, which it does once."""
+        """Return whether the query of an address admits a browser; each code works once."""
         if not self.guard.redeem(query):
             return False
         with suppress(OSError):
-            # of a full disk: the page is opened all the same
+            # In case of a full disk: the page is opened anyway.
             self.opening.renew()
         return True
 
     def serve(self) -> None:
-        """Answer until stopped."""
+        """Answer requests until stopped."""
         self.server.serve_forever(poll_interval=0.1)
 
     def stop(self) -> None:
-        """End the server, from another thread than the one that serves."""
+        """Stop the server, from a thread other than the serving one."""
         self.server.shutdown()
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self.server.server_close()
         self.opening.close()
 
     def page(self) -> str:
-        """The page with the document it begins with."""
+        """Return the page with its initial document."""
         path = self.opened.path
         file = "" if path is None else path.name
         document = {"data": self.data, "duration": self.duration, "file": file}
@@ -156,7 +156,7 @@ class Workbench:
         return make_page(document)
 
     def remade(self, question: Record) -> Record:
-        """The document of the problem with other options, and the values that still have a place in it."""
+        """Return the document of the problem with other options, and the values whose paths still exist in it."""
         if self.problem is None:
             raise MechanismError("no problem is opened, so it has no options")
         name, options = self.problem
@@ -165,17 +165,17 @@ class Workbench:
         return {"data": data, "values": fitting_values(data, question.get("values") or {})}
 
     def text(self, question: Record) -> Record:
-        """The document as the text of a model file."""
+        """Return the document as the text of a model file."""
         return {"text": to_text(with_values(question["data"], question.get("values") or {}))}
 
     def save(self, question: Record) -> Record:
-        """Write the document into the opened file."""
+        """Write the document to the open file."""
         force = question.get("force") is True
         said = self.opened.write(question["data"], question.get("values") or {}, force)
         return {"notes": said}
 
     def answer(self, target: str, question: Record) -> Record:
-        """The answer to a question: what is wrong with it is told in sentences; an old one is dropped."""
+        """Answer a request; errors are returned as sentences, and an outdated request is dropped."""
         page, number = f"{question.get('page')} {target}", question.get("number")
         if not isinstance(number, int) or isinstance(number, bool):
             raise MechanismError("a question has a number; the page counts them")
@@ -188,25 +188,25 @@ class Workbench:
         except (MechanismError, ValueError) as error:
             return {"number": number, "errors": sentences_of(error)}
         except Exception as error:
-            # data that no page of ours sends, or a fault of ours: the page is told, and goes on
+            # Data that our page never sends, or a bug: the page shows the message and continues.
             why = f"this cannot be answered: {type(error).__name__} {error}"
             return {"number": number, "errors": [why]}
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # a port that was just left may be taken again, one that is in use may not
+    # A port that was just released may be reused, one that is in use may not.
     allow_reuse_address = True
     workbench: Workbench
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A request that cannot be answered ends its connection; the terminal is not for those who send them."""
+        """Close the connection of a request that fails; clients must not be able to print to the terminal."""
         if os.environ.get(DEBUG, "") not in ("", "0"):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Reads requests; everything that decides is in `Workbench` and `Guard`."""
+    """Reads requests; all decisions are made in `Workbench` and `Guard`."""
 
     server: _Server
     protocol_version = "HTTP/1.1"
@@ -214,13 +214,13 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        """The page and its scripts; a code that was not used is exchanged for the token."""
+        """Send the page and its scripts; an unused code is exchanged for the token."""
         bench, (path, query) = self.server.workbench, self._target()
         guard = bench.guard
         if why := guard.is_foreign(self.headers):
             self._send(403, f"{why}\n", "text/plain")
         elif path == "/" and bench.enter(query):
-            # the browser sends a strict cookie only where this server's own page leads
+            # The browser sends a strict cookie only on navigation from this server's own page.
             cookie = f"{guard.cookie}={guard.token}; HttpOnly; SameSite=Strict; Path=/"
             self._send(200, forward("/"), "text/html", cookie)
         elif not guard.is_known(self.headers):
@@ -233,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, "there is nothing at this address\n", "text/plain")
 
     def do_POST(self) -> None:
-        """A question of the page: JSON in, JSON out."""
+        """Answer a request of the page: JSON in, JSON out."""
         bench, (path, _) = self.server.workbench, self._target()
         if why := bench.guard.is_foreign(self.headers, asks=True):
             self._refuse(403, why)
@@ -257,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, text, "application/json")
 
     def _target(self) -> tuple[str, str]:
-        """Path and query of the request; empty if it names none, as `http://[`."""
+        """Return path and query of the request; empty if it is malformed, as in `http://[`."""
         try:
             parts = urlsplit(self.path)
         except ValueError:
@@ -279,7 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
         return found if isinstance(found, dict) else None
 
     def _refuse(self, status: int, why: str) -> None:
-        # what was not read of the request would be taken for the next one
+        # The unread rest of the request would be parsed as the next one.
         self.close_connection = True
         self._send(status, json.dumps({"errors": [why]}), "application/json")
 
@@ -300,7 +300,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed: addresses hold codes."""
+        """Print nothing, because addresses contain codes."""
 
 
 def _no_number(word: str) -> float:

@@ -1,10 +1,10 @@
-"""Kernels from Python to LLVM's language: the small part of Python in which they are written.
+"""Translates kernels from a small subset of Python to LLVM's language.
 
-Numbers (float, int, bool), arrays of them in C order, named tuples of all these, and None; loops over ranges,
-while, if, sums and products, calls of other kernels. A function is translated anew for each set of types it is
-called with, as it would run in Python; a condition like `loads is None` is decided here, so that what belongs to
-the other case costs nothing. Divisions of integers are of what is not negative; indices are never negative.
+The subset: numbers (float, int, bool), arrays of them in C order, named tuples of all these, and None; loops over
+ranges, while, if, sums and products, calls of other kernels. A function is translated separately for each set of
+argument types, with the semantics of Python. A condition like `loads is None` is decided during translation, so
+that the other case costs nothing. Integer division requires nonnegative operands; indices are never negative.
 
-A named tuple lies in memory as words (`Record`): the address of each array and its sizes, each number, one after
-the other. Handing it on is handing on its address.
+A named tuple is stored in memory as consecutive words (`TupleType`): the address of each array and its sizes, and
+each number. It is passed by its address.
 """

@@ -1,4 +1,4 @@
-"""Functions of NumPy and Python that users' forces may call, and what is written for them (small_arrays.py)."""
+"""NumPy and Python functions that user forces may call, and their translations (small_arrays.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Written = Callable[..., Any]
 
 
 def _entrywise(known: Any) -> Written:
-    """A function of the kernels' language, of floats, for each entry."""
+    """Return an entrywise version of a kernel function of floats."""
 
     def call(body: ArrayBody, *given: Any) -> Any:
         def one(*numbers: Number) -> Any:
@@ -35,12 +35,12 @@ def _of_llvm(name: str) -> Written:
 
 
 def _of_numbers(known: Any) -> Written:
-    """A function of Python that takes numbers only."""
+    """Return a Python function that takes numbers only."""
     return lambda body, *given: KNOWN_FUNCTIONS[known](body, *map(body.number, given))
 
 
 def _extreme(how: type[ast.cmpop]) -> Written:
-    """What is not a number stays."""
+    """Return an entrywise maximum or minimum that propagates nan."""
 
     def choose(body: ArrayBody, a: Any, b: Any) -> Any:
         def one(x: Number, y: Number) -> Number:
@@ -87,7 +87,7 @@ def _sign(body: ArrayBody, x: Any) -> Any:
 
 
 def _array(body: ArrayBody, x: Any, *kind: Any) -> Any:
-    """A new array; a number stays one."""
+    """Return a new array; a number stays a number."""
     if kind:
         raise TranslationError("a type of entries is not supported")
     found = body.grid(x)
@@ -95,7 +95,7 @@ def _array(body: ArrayBody, x: Any, *kind: Any) -> Any:
 
 
 def _filled(value: float | None) -> Written:
-    """A new array of a shape."""
+    """Return a function that creates an array of a shape."""
 
     def call(body: ArrayBody, shape: Any, *rest: Any) -> Any:
         sizes = shape.values if isinstance(shape, TupleValue) else (shape,)
@@ -133,7 +133,7 @@ def _product(body: ArrayBody, a: Any, b: Any) -> Any:
 
 
 def _dot(body: ArrayBody, a: Any, b: Any) -> Any:
-    """Of rows, of a matrix and a row or column, of two matrices."""
+    """Return the product of rows, of a matrix and a row or column, or of two matrices."""
     a, b = body.grid(a), body.grid(b)
     if not (1 <= len(a.shape) <= 2 and 1 <= len(b.shape) <= 2) or a.shape[-1] != b.shape[0]:
         raise TranslationError(f"a product of arrays of shapes {a.shape} and {b.shape}")
@@ -149,7 +149,7 @@ def _norm(body: ArrayBody, x: Any) -> Any:
 
 
 def _cross(body: ArrayBody, a: Any, b: Any) -> Any:
-    """Of two rows of three."""
+    """Return the cross product of two rows of three."""
     a, b = body.grid(a), body.grid(b)
     if a.shape != (3,) or b.shape != (3,):
         raise TranslationError(f"a cross product of arrays of shapes {a.shape} and {b.shape}")

@@ -1,8 +1,9 @@
-"""Bounds checks: a function that looks at every index before it uses it (`SARRUS_CHECKED=1`).
+"""Bounds checks: every index is checked before it is used (`SARRUS_CHECKED=1`).
 
 All functions of a checked module take one more argument, the address of a record of three words: the place in the
-source, the index and the size. The first access out of bounds fills it and leaves the function; its callers find
-the record filled and leave too, so that nothing is read or written out of bounds; the entry returns the record.
+source, the index and the size. The first access out of bounds fills the record and leaves the function. Its
+callers find the record filled and return, too, so that nothing is read or written out of bounds. The entry point
+returns the record.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from .statements import FunctionBody
 PACKAGE = Path(__file__).parents[2]
 RECORD = "ptr %failure"
 WORDS = 3
-# what an entry returns
+# return value of an entry point
 OUT_OF_BOUNDS = 2
-# cold, so that the compiler moves it out of the way
+# cold, so that the compiler moves it away from the main code
 FILL = f"""define internal void @out_of_bounds({RECORD}, ptr %place, i64 %index, i64 %size)
   noinline cold nounwind {{
   store ptr %place, ptr %failure
@@ -32,7 +33,7 @@ FILL = f"""define internal void @out_of_bounds({RECORD}, ptr %place, i64 %index,
   ret void
 }}
 """
-# around the call of an entry
+# code before and after the call of an entry point
 BEFORE = [f"%failure = alloca [{WORDS} x i64]", "store i64 0, ptr %failure"]
 AFTER = [
     "%failed = load i64, ptr %failure",
@@ -47,25 +48,25 @@ COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 class BoundsError(IndexError):
-    """An access out of bounds in a kernel: an error of this package, not of its user."""
+    """An access out of bounds in a kernel: an error of this package, not of the user."""
 
 
 def read_failure(record: Any) -> BoundsError:
-    """The error of a filled record."""
+    """Return the error of a filled record."""
     place, index, size = (ctypes.c_int64 * WORDS).from_buffer(record)
     where = ctypes.string_at(place).decode()
     return BoundsError(f"out of bounds in {where}: index {index}, size {size}")
 
 
 class CheckedBody(FunctionBody):
-    """A function being translated, with bounds checks."""
+    """Translates a function with bounds checks."""
 
     hidden = (RECORD,)
 
     def within(
         self, index: Number, size: str, node: ast.AST | None = None, end: bool = False
     ) -> None:
-        """Leave the function if an index is out of bounds; end: it may be one past the last."""
+        """Leave the function if an index is out of bounds; end: the index may be one past the last."""
         if is_literal(index.name) and is_literal(size) and 0 <= int(index.name) < int(size) + end:
             return
         below = self.line(f"icmp slt i64 {index.name}, 0")
@@ -82,7 +83,7 @@ class CheckedBody(FunctionBody):
         self.open(no)
 
     def within_lanes(self, t: Number, width: int, size: str) -> None:
-        """The first and the last of them."""
+        """Check the first and the last of them."""
         first = self.operate(self.statement, ast.Mult(), t, Number(INT, str(WIDTH)))
         self.within(first, size)
         self.within(
@@ -90,14 +91,14 @@ class CheckedBody(FunctionBody):
         )
 
     def sizes_in_lanes(self, sizes: tuple[str, ...]) -> tuple[str, ...]:
-        """An array whose last axis does not fill the lanes is one without entries."""
+        """Return sizes; an array whose last axis does not fill the lanes has no entries."""
         if len(sizes) == 1:
             return ()
         fills = self.line(f"icmp eq i64 {sizes[-1]}, {WIDTH}")
         return self.line(f"select i1 {fills}, i64 {sizes[0]}, i64 0"), *sizes[1:-1]
 
     def _place(self, node: ast.AST) -> str:
-        """A text that says where something is in the source."""
+        """Return a text with the location in the source."""
         path = Path(self.function.__code__.co_filename)
         where = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.name
         line = getattr(node, "lineno", 0)
@@ -111,7 +112,7 @@ class CheckedBody(FunctionBody):
         return name
 
     def results_of(self, call: str, result: Any) -> Any:
-        """What a call returns, if nothing failed in it."""
+        """Return the results of a call, if nothing failed in it."""
         found = super().results_of(call, result)
         failed = self.line(f"load {INT}, {RECORD}")
         (on,) = self.labels("on")
@@ -120,7 +121,7 @@ class CheckedBody(FunctionBody):
         return found
 
     def finish(self) -> None:
-        """Where failures lead to."""
+        """Emit the target of failed checks."""
         self.open("failed")
         result = return_type(self.settled.get("return"))
         self.emit("ret void" if result == "void" else f"ret {result} zeroinitializer")

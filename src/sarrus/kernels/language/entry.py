@@ -1,4 +1,4 @@
-"""The beginning of an entry: what reads its arguments from Python's objects."""
+"""The prologue of an entry point: it reads the arguments from Python objects."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from .kinds import BOOL, DUAL, FLOAT, INT, WIDE, ArrayType, ObjectLayout, TupleType, llvm_types
 
-# of the words of an entry: the type of arrays, and of their numbers
+# words of an entry point: the type of arrays, and the types of their numbers
 ARRAY_TYPE, NUMBER_TYPES = 0, {FLOAT: 1, INT: 2, BOOL: 3, WIDE: 4, DUAL: 5}
 
 
 class Prologue:
-    """The beginning of an entry: arguments read from the objects that they are, a word each.
+    """The prologue of an entry point: arguments are read from Python objects, one word each.
 
-    early: lines that find all objects and look at their types; late: those that read them, if they are right.
+    early: lines that find all objects and check their types; late: lines that read them if the types are correct.
     """
 
     def __init__(self, layout: ObjectLayout) -> None:
@@ -25,18 +25,18 @@ class Prologue:
         self.types = [self.load(self.early, INT, "%words", 8 * n) for n in range(self.at)]
 
     def line(self, lines: list[str], text: str) -> str:
-        """A line with a result; its name."""
+        """Append a line with a result; return its name."""
         self.count += 1
         lines.append(f"%h{self.count} = {text}")
         return f"%h{self.count}"
 
     def load(self, lines: list[str], kind: str, address: str, offset: int) -> str:
-        """What lies so many bytes behind an address."""
+        """Load the value at an offset in bytes from an address."""
         place = self.line(lines, f"getelementptr i8, ptr {address}, i64 {offset}")
         return self.line(lines, f"load {kind}, ptr {place}")
 
     def take(self, kind: Any) -> list[str]:
-        """The next argument, as functions take it."""
+        """Read the next argument, in the form in which functions take it."""
         if kind is None:
             return []
         place, self.at = 8 * self.at, self.at + 1
@@ -57,7 +57,7 @@ class Prologue:
         return [f"ptr {block}"]
 
     def fill(self, record: TupleType, whole: str, block: str, first: int) -> None:
-        """The words of a tuple from its items."""
+        """Fill the words of a tuple from its items."""
         for n, (kind, at) in enumerate(zip(record.kinds, record.places, strict=True)):
             if kind is None:
                 continue
@@ -73,7 +73,7 @@ class Prologue:
                 self.late.append(f"store {text} {part}, ptr {place}")
 
     def array(self, rank: ArrayType, whole: str) -> list[str]:
-        """Address and sizes of an array."""
+        """Read address and sizes of an array."""
         where, early, late = self.layout, self.early, self.late
         made, number = self.types[ARRAY_TYPE], self.types[NUMBER_TYPES[rank.kind]]
         flags = self.load(early, "i32", whole, where.flags)
@@ -81,7 +81,7 @@ class Prologue:
             (self.load(early, INT, whole, where.type), made),
             (self.load(early, INT, whole, where.dtype), number),
             (self._widen(self.load(early, "i32", whole, where.axes)), str(rank.axes)),
-            # the lowest flag: in C order
+            # the lowest flag: C order
             (self._widen(self.line(early, f"and i32 {flags}, 1")), "1"),
         ):
             off = self.line(early, f"xor i64 {found}, {wanted}")
@@ -98,7 +98,7 @@ class Prologue:
         return self.line(self.early, f"zext i32 {name} to i64")
 
     def lines(self) -> list[str]:
-        """All of it: it leaves if something is not of its type."""
+        """Return all lines; the code returns early if a type is wrong."""
         test = self.line(self.early, f"icmp ne i64 {self.wrong}, 0")
         leave = [f"br i1 {test}, label %wrong, label %right", "\nwrong:", "ret i64 1", "\nright:"]
         if self.other == "0":

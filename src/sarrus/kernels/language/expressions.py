@@ -1,4 +1,4 @@
-"""Expressions: numbers, entries, operations, calls."""
+"""Expressions: numbers, array entries, operations, calls."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ from .text import Text
 
 
 class Expressions(Text):
-    """Values of a function's expressions."""
+    """Translates the expressions of a function."""
 
     def value(self, node: ast.expr) -> Any:
-        """What an expression is."""
+        """Return the value of an expression."""
         return getattr(self, f"of_{type(node).__name__}")(node)
 
     def of_Constant(self, node: ast.Constant) -> Any:
-        """A number, a truth, None."""
+        """Translate a number, a boolean or None."""
         return Constant(None) if node.value is None else self.wrap(node.value)
 
     def of_Name(self, node: ast.Name) -> Any:
-        """A variable."""
+        """Translate a variable."""
         return self.read(node)
 
     def of_Tuple(self, node: ast.Tuple) -> TupleValue:
-        """Some values."""
+        """Translate a tuple of values."""
         return TupleValue(tuple(self.value(x) for x in node.elts))
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
-        """A field of a tuple, the shape of an array, a name in a module."""
+        """Translate a field of a tuple, the shape of an array, or a name in a module."""
         base = self.value(node.value)
         if isinstance(base, TupleInMemory):
             return self.field(base, base.record.names.index(node.attr))
@@ -77,13 +77,13 @@ class Expressions(Text):
         raise self.fail(node, "no such field")
 
     def parts(self, value: Any) -> Sequence[Any]:
-        """The values of a tuple."""
+        """Return the values of a tuple."""
         if isinstance(value, TupleInMemory):
             return [self.field(value, n) for n in range(len(value.record.kinds))]
         return value.values
 
     def field(self, block: TupleInMemory, n: int) -> Any:
-        """A field of a tuple in memory, read once at the beginning of the function."""
+        """Return a field of a tuple in memory; it is loaded once, at the beginning of the function."""
         kind, at = block.record.kinds[n], block.record.places[n]
         if kind is None:
             return Constant(None)
@@ -100,7 +100,7 @@ class Expressions(Text):
                         names.append(kind.sizes[k - 1])
                         continue
                     stored = INT if text == BOOL else text
-                    # blocks that an entry fills itself were something else before
+                    # blocks that an entry point fills itself had other contents before
                     steady = "" if self.module.alone else ", !invariant.load !7"
                     x = self.early(f"load {stored}, ptr {place}{steady}")
                     names.append(self.early(f"trunc i64 {x} to i1") if text == BOOL else x)
@@ -108,7 +108,7 @@ class Expressions(Text):
         return self.loaded[key]
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
-        """An entry, a row, a part of an array, a value of a tuple."""
+        """Translate an entry, a row, a slice of an array, or a value of a tuple."""
         base = self.value(node.value)
         if isinstance(base, TupleValue | TupleInMemory):
             return self.parts(base)[int(ast.literal_eval(node.slice))]
@@ -129,7 +129,7 @@ class Expressions(Text):
         return self.load(base.kind, address, base.home)
 
     def part(self, node: ast.Subscript, base: Array) -> Array:
-        """Some rows of an array."""
+        """Return a range of rows of an array."""
         cut = node.slice
         assert isinstance(cut, ast.Slice)
         assert cut.step is None
@@ -139,7 +139,7 @@ class Expressions(Text):
             if cut.upper is None
             else self.convert(self.value(cut.upper), INT)
         )
-        # an empty part may begin at the end
+        # an empty slice may begin at the end
         self.within(first, base.sizes[0], node, end=True)
         self.within(last, base.sizes[0], node, end=True)
         at = first
@@ -150,7 +150,7 @@ class Expressions(Text):
         return Array(base.kind, address, (count, *base.sizes[1:]), base.home)
 
     def offset(self, node: ast.Subscript, base: Array) -> tuple[Number, tuple[str, ...]]:
-        """Where in an array an entry or a row is, and the sizes that are left."""
+        """Return the offset of an entry or a row in an array, and the remaining sizes."""
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         at = Number(INT, "0")
         for k in range(len(base.sizes)):
@@ -163,16 +163,16 @@ class Expressions(Text):
         return at, base.sizes[len(nodes) :]
 
     def whole(self, value: Any) -> Number:
-        """A value as a place in an array."""
+        """Convert a value to an array index."""
         return self.convert(value, INT)
 
     def entry_address(self, base: Array, at: Number) -> str:
-        """The address of an entry."""
+        """Return the address of an entry."""
         kind = STORED[base.kind]
         return self.line(f"getelementptr inbounds {kind}, ptr {base.address}, i64 {at.name}")
 
     def address(self, node: ast.Subscript) -> tuple[str, str, str]:
-        """Kind, address and home of an entry."""
+        """Return kind, address and home of an entry."""
         base = self.value(node.value)
         if not isinstance(base, Array):
             raise self.fail(node, "no array")
@@ -182,12 +182,12 @@ class Expressions(Text):
         return base.kind, self.entry_address(base, at), base.home
 
     def load(self, kind: str, address: str, home: str) -> Number:
-        """An entry."""
+        """Load an entry."""
         x = self.line(f"load {STORED[kind]}, ptr {address}, {self.module.tag(kind, home)}")
         return Number(kind, self.line(f"icmp ne i8 {x}, 0") if kind == BOOL else x)
 
     def store(self, kind: str, address: str, home: str, value: Any) -> None:
-        """Change an entry."""
+        """Store an entry."""
         name = self.convert(value, kind).name
         if kind == BOOL:
             name = self.line(f"zext i1 {name} to i8")
@@ -212,13 +212,13 @@ class Expressions(Text):
         return Number(INT, self.line(f"sub nsw i64 0, {self.convert(value, INT).name}"))
 
     def of_BinOp(self, node: ast.BinOp) -> Number:
-        """Sums, products, powers."""
+        """Translate sums, products and powers."""
         if _is_product(node.left) and not _is_product(node.right):
             return self.combine(node, node.op, node.left, self.value(node.right))
         return self.combine(node, node.op, self.value(node.left), node.right)
 
     def combine(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
-        """An operation on two numbers, one of them a text yet: a sum with a product is rounded once."""
+        """Apply an operation to two numbers, one still untranslated: a sum with a product is rounded once."""
         behind = isinstance(b, ast.expr)
         product: Any = b if behind else a
         other = self.number(a if behind else b)
@@ -238,7 +238,7 @@ class Expressions(Text):
         return self.operate(node, op, *((other, found) if behind else (found, other)))
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
-        """An operation on two numbers."""
+        """Apply an operation to two numbers."""
         a, b = self.number(a), self.number(b)
         if isinstance(op, ast.Pow):
             return self.power(a, b)
@@ -261,27 +261,27 @@ class Expressions(Text):
         return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
 
     def operation(self, op: type[ast.operator], kind: str) -> str | None:
-        """LLVM's name of an operation on numbers of a kind."""
+        """Return the LLVM name of an operation on numbers of a kind."""
         return _OPERATIONS.get((op, kind))
 
     def comparison(self, op: type[ast.cmpop], kind: str) -> str:
-        """LLVM's name of a comparison."""
+        """Return the LLVM name of a comparison."""
         return _COMPARISONS[op][0 if kind == INT else 1]
 
     def call_wide(self, function: Any, *given: Number) -> Number:
-        """An operation of wide numbers."""
+        """Apply an operation to double-double numbers."""
         return self.join(
             *self.call(function, [part for x in given for part in self.split(x)]).values
         )
 
     def combine_duals(self, op: ast.operator, a: Number, b: Number) -> Number:
-        """Product or quotient of two dual numbers.
+        """Return the product or quotient of two dual numbers.
 
         (a b)' = a b' + b a',      (a / b)' = (a' - (a / b) b') / b: in the lane of the values the second term is
         zero.
         """
         if b.kind != DUAL or (a.kind != DUAL and isinstance(op, ast.Mult)):
-            # what has no derivative is a factor of all parts
+            # a number without derivatives is a factor of all parts
             one, factor = (a, b) if a.kind == DUAL else (b, a)
             factor = self.spread_value(self.convert(factor, DUAL))
             how = "fmul" if isinstance(op, ast.Mult) else "fdiv"
@@ -296,7 +296,7 @@ class Expressions(Text):
         return Number(DUAL, self.line(f"fdiv {DUAL} {left.name}, {whole.name}"))
 
     def fuse_duals(self, a: Number, b: Number, c: Number) -> Number:
-        """a b + c of all parts of dual numbers, each for itself."""
+        """Return a b + c for each part of dual numbers."""
         name = f"llvm.fmuladd.v{PARTS}f64"
         self.module.declare(
             name, f"declare {DUAL} @{name}({DUAL}, {DUAL}, {DUAL}) nounwind memory(none)"
@@ -305,7 +305,7 @@ class Expressions(Text):
         return Number(DUAL, self.line(f"call {DUAL} @{name}({given})"))
 
     def power(self, a: Number, b: Number) -> Number:
-        """A power: small whole ones are products."""
+        """Return a power; small integer powers are products."""
         a = self.convert(a, wider(a.kind, FLOAT))
         if b.kind == INT and b.name in ("2", "3"):
             out = a
@@ -315,7 +315,7 @@ class Expressions(Text):
         return self.library("llvm.pow.f64", a, self.convert(b, FLOAT))
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
-        """And, or: what is behind the decision is not looked at."""
+        """Translate and, or with short-circuit evaluation."""
         decides = isinstance(node.op, ast.Or)
         slot, (behind,) = "", self.labels("decided")
         for n, part in enumerate(node.values):
@@ -339,7 +339,7 @@ class Expressions(Text):
         return Number(BOOL, self.line(f"load i1, ptr {slot}"))
 
     def of_Compare(self, node: ast.Compare) -> Any:
-        """Comparisons, also in a row; `is None` is known."""
+        """Translate comparisons, also chained; `is None` is decided during translation."""
         left = self.value(node.left)
         out: Number | None = None
         for op, right_node in zip(node.ops, node.comparators, strict=True):
@@ -360,7 +360,7 @@ class Expressions(Text):
         return out
 
     def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
-        """A comparison of two numbers of one kind; of equal wide ones the smaller parts decide."""
+        """Compare two numbers of one kind; for equal high parts of double-double numbers the low parts decide."""
         if a.kind == DUAL:
             return self.compare(op, self.part_of(a, 0), self.part_of(b, 0))
         if a.kind == WIDE:
@@ -379,7 +379,7 @@ class Expressions(Text):
         return Number(MASK if a.kind == LANES else BOOL, self.line(text))
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
-        """One of two values."""
+        """Return one of two values."""
         test = self.decided(node.test)
         if isinstance(test, Constant):
             return self.value(node.body if test.value else node.orelse)
@@ -418,7 +418,7 @@ class Expressions(Text):
     # calls
 
     def of_Call(self, node: ast.Call) -> Any:
-        """A kernel, a function of Python or NumPy, a tuple, a function at an address."""
+        """Translate a call of a kernel, a Python or NumPy function, a tuple type, or a function address."""
         callee = self.value(node.func)
         if not isinstance(callee, Constant):
             raise self.fail(node, "no function")
@@ -436,7 +436,7 @@ class Expressions(Text):
         raise self.fail(node, "unknown function")
 
     def call(self, target: Any, given: list[Any]) -> Any:
-        """Another kernel."""
+        """Call another kernel."""
         given = [
             self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
         ]
@@ -453,7 +453,7 @@ class Expressions(Text):
         return self.results_of(f"call {return_type(result)} @{name}({', '.join(parts)})", result)
 
     def results_of(self, call: str, result: Any) -> Any:
-        """What a call returns: nothing, a number, or several."""
+        """Return the results of a call: none, one number, or several."""
         if result is None:
             self.emit(call)
             return Constant(None)
@@ -467,12 +467,12 @@ class Expressions(Text):
         ))  # fmt: skip
 
     def given_kind(self, value: Any) -> Any:
-        """The type for which a function is translated that is given a value."""
+        """Return the type of an argument for which the called function is translated."""
         whole = isinstance(value, Number) and value.kind == INT and is_literal(value.name)
         return Fixed(value.name) if whole and self.module.unrolls else kind_of(value)
 
     def call_address(self, address: Any, *given: Any) -> Constant:
-        """The function at an address: numbers as they are, arrays by their addresses."""
+        """Call the function at an address: numbers are passed by value, arrays by their addresses."""
         pointer = self.line(f"inttoptr i64 {self.number(address).name} to ptr")
         parts = [
             f"ptr {x.address}" if isinstance(x, Array) else f"{x.kind} {x.name}" for x in given
@@ -481,7 +481,7 @@ class Expressions(Text):
         return Constant(None)
 
     def library(self, name: str, *given: Any) -> Number:
-        """A function of numbers that the compiler or the system knows."""
+        """Call a numeric function of the compiler or the system library."""
         kind = FLOAT
         for x in given:
             kind = wider(kind, self.number(x).kind)
@@ -511,7 +511,7 @@ _WIDE = {
     ast.Mult: double_double.multiply,
     ast.Div: double_double.divide,
 }
-# of integers that are known
+# operations on integers that are known during translation
 _WHOLE: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,

@@ -1,4 +1,4 @@
-"""Functions of Python and NumPy that kernels may call, and what is written for them."""
+"""Python and NumPy functions that kernels may call, and their translations."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def _length(body: Expressions, x: Any) -> Number:
 
 
 def _extreme(how: type[ast.cmpop], of_known: Callable[..., int]) -> Callable[..., Number]:
-    """As Python's: a later one replaces an earlier one if it is larger or smaller, so not if it is not a
-    number.
-    """
+    """As in Python, a later argument replaces an earlier one if it is larger or smaller, so nan does not."""
 
     def choose(body: Expressions, *given: Any) -> Number:
         numbers = [body.number(x) for x in given]
@@ -86,7 +84,7 @@ def _is_finite(body: Expressions, x: Any) -> Number:
 
 
 def _in_lanes(body: Expressions, x: Any) -> Any:
-    """Arrays whose last axis are the lanes, as arrays of such numbers."""
+    """Return arrays with the lanes as last axis as arrays of lane numbers."""
     if body.module.alone:
         raise TranslationError("runs in lanes have no lanes within")
     if isinstance(x, Array):
@@ -95,7 +93,7 @@ def _in_lanes(body: Expressions, x: Any) -> Any:
 
 
 def _takes_one(body: Expressions, x: Any) -> bool:
-    """Whether numbers of a row are taken one by one."""
+    """Whether the numbers of a row are processed one by one."""
     return x.kind in (WIDE, DUAL) or body.module.alone
 
 
@@ -113,7 +111,7 @@ def _rows_of_lanes(body: Expressions, x: Any) -> Array:
 
 
 def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
-    """Half of the lanes where they hold the last numbers of a row: eight take twice as long to load as four."""
+    """Use half of the lanes for the last numbers of a row: loading eight takes twice as long as four."""
     if _takes_one(body, x):
         body.within(t, x.sizes[0])
         at = body.line(f"getelementptr inbounds {x.kind}, ptr {x.address}, i64 {t.name}")
@@ -142,14 +140,14 @@ def _any_lane(body: Expressions, mask: Any) -> Number:
 
 
 def _bits(kind: str) -> tuple[str, Callable[[int], str]]:
-    """Integers as wide as numbers of a kind, and how one of them is written."""
+    """Return integers as wide as the numbers of a kind, and how such an integer is written."""
     if kind == LANES:
         return WHOLE, lambda number: f"splat (i64 {number})"
     return INT, str
 
 
 def _parts(body: Expressions, x: Any) -> TupleValue:
-    """y and n with x = 2^n y, y from 1/2 to 1; of positive numbers that are not the very smallest."""
+    """Return y and n with x = 2^n y, y from 1/2 to 1, for positive normal numbers."""
     x = body.convert(x, wider(body.number(x).kind, FLOAT))
     whole, write = _bits(x.kind)
 
@@ -164,7 +162,7 @@ def _parts(body: Expressions, x: Any) -> TupleValue:
 
 
 def _scale(body: Expressions, x: Any, n: Any) -> Number:
-    """2^n x, for powers that are numbers themselves."""
+    """Return 2^n x, for powers that are normal numbers."""
     kind = wider(body.number(x).kind, LANES if body.number(n).kind == WHOLE else FLOAT)
     whole, write = _bits(kind)
     x, n = body.convert(x, kind), body.convert(n, whole)
@@ -175,7 +173,7 @@ def _scale(body: Expressions, x: Any, n: Any) -> Number:
 
 
 def _shared(body: Expressions, x: Any) -> Number:
-    """Only runs in lanes differ."""
+    """Return the value; only runs in lanes differ."""
     return body.share(body.number(x))
 
 
@@ -195,7 +193,7 @@ def _inverse(body: Expressions, x: Number) -> Number:
 
 
 def _chain(body: Expressions, value: Number, terms: list[tuple[Number, Number]]) -> Number:
-    """A dual with this value, and for its derivatives the sum of slopes times those of duals."""
+    """Return a dual number with this value; its derivatives are the sum of slopes times those of dual numbers."""
     out = Number(DUAL, "zeroinitializer")
     for slope, x in terms:
         out = body.fuse_duals(body.spread_value(body.convert(slope, DUAL)), x, out)
@@ -226,7 +224,7 @@ def _arc_tangent(body: Expressions, y: Number, x: Number) -> Number:
 
 
 def np_call(body: Expressions, name: str, *given: Number) -> Number:
-    """A function of math.py of doubles."""
+    """Call a function of math.py with doubles."""
     return _written(name)(body, *given)
 
 
@@ -244,7 +242,7 @@ def _largest_part(body: Expressions, x: Any, weights: Any) -> Number:
 
 
 def _sizes(body: Expressions, x: Number) -> Number:
-    """All parts of a dual without their signs."""
+    """Return the absolute values of all parts of a dual number."""
     name = f"llvm.fabs.v{dual.PARTS}f64"
     body.module.declare(name, f"declare {DUAL} @{name}({DUAL}) nounwind memory(none)")
     return Number(DUAL, body.line(f"call {DUAL} @{name}({DUAL} {x.name})"))
@@ -271,10 +269,10 @@ def _with_value(body: Expressions, x: Any, value: Any) -> Number:
 
 
 def _written(name: str, wide_one: Any = None) -> Callable[..., Any]:
-    """A function of math.py, or that of double-double numbers."""
+    """Return a function of math.py, or its double-double version."""
 
     def call(body: Expressions, *given: Any) -> Any:
-        # it is written in the language itself
+        # math.py is written in the language itself
         from .. import math
 
         numbers = [body.number(x) for x in given]

@@ -1,4 +1,4 @@
-"""Kinds of numbers, types, and the values that a function handles while it is translated."""
+"""Kinds of numbers, types, and the values that a function handles during its translation."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ..dual import PARTS
 from ..simd import WIDTH
 
 FLOAT, INT, BOOL = "double", "i64", "i1"
-# numbers side by side, and their truths: the lanes of a vector (lanes.py)
+# numbers in SIMD lanes and their booleans (simd.py)
 LANES, MASK = f"<{WIDTH} x double>", f"<{WIDTH} x i1>"
-# integers side by side: of runs in lanes (masks.py)
+# integers in lanes, for runs in lanes (masks.py)
 WHOLE = f"<{WIDTH} x i64>"
-# half as many, where it is known that they are enough; there are no truths of these
+# half as many lanes, where they are known to suffice; there are no booleans of these
 NARROW = f"<{WIDTH // 2} x double>"
-# the two parts of a wide number (wide.py)
+# the two parts of a double-double number (double_double.py)
 WIDE = "<2 x double>"
-# value and derivatives of a dual number (dual.py): a name of its own, for lanes may be as many
+# value and derivatives of a dual number (dual.py); the type is named, because PARTS may equal WIDTH
 DUAL, DUAL_TYPE = "%dual", f"<{PARTS} x double>"
-# in memory a truth takes a byte; numbers of lanes lie as any others
+# in memory a boolean takes one byte; lane numbers are stored like any others
 STORED = {
     FLOAT: FLOAT, INT: INT, BOOL: "i8", LANES: LANES, NARROW: NARROW, WIDE: WIDE, DUAL: DUAL, WHOLE: WHOLE,
 }  # fmt: skip
-# what a number is that each run in a lane has of its own
+# kinds of lane-private numbers
 OWN = {FLOAT: LANES, INT: WHOLE, BOOL: MASK}
 DTYPES = {"d": FLOAT, "l": INT, "q": INT, "?": BOOL, "D": WIDE, "V": DUAL}
-# stores of one kind change nothing of another; addresses in tuples never change
+# stores of one kind do not change memory of another; addresses in tuples never change
 TAGS = {
     FLOAT: "!tbaa !1",
     INT: "!tbaa !2",
@@ -37,7 +37,7 @@ TAGS = {
     DUAL: "align 8, !tbaa !1",
     WHOLE: "align 8, !tbaa !2",
 }
-# the node of what is stored in memory, in the tree below
+# parent nodes of stored kinds in the alias tree below
 PARENTS = {FLOAT: 4, LANES: 4, NARROW: 4, WIDE: 4, DUAL: 4, INT: 5, WHOLE: 5, BOOL: 6}
 METADATA = """
 !0 = !{!"kernel"}
@@ -51,15 +51,15 @@ METADATA = """
 """
 
 
-# numbers of metadata from here on: names of memory
+# metadata numbers from here on: names of memory
 HOMES = 10
 
 
 class ArrayType(NamedTuple):
     """The type of an array.
 
-    Of one whose structure is known: its name, which no other memory has; those sizes that are known, else ""; and
-    its entries, None where one is not known.
+    If the structure is known, it includes: a name that no other memory has; the known sizes, "" for others; and
+    the entries, None where unknown.
     """
 
     kind: str
@@ -70,13 +70,13 @@ class ArrayType(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The type of an integer that is known."""
+    """The type of an integer that is known during translation."""
 
     name: str
 
 
 class ObjectLayout(NamedTuple):
-    """Where objects keep what code reads of them, in bytes from their beginning.
+    """Byte offsets of the fields of Python objects that the code reads.
 
     Of an array: its type, address, number of axes, address of its sizes, dtype, flags; of a tuple: its items.
     """
@@ -91,7 +91,7 @@ class ObjectLayout(NamedTuple):
 
 
 class TupleType:
-    """The type of a named tuple: names and types of its fields. Equal ones are the same object."""
+    """The type of a named tuple: names and types of its fields. Equal types are the same object."""
 
     _made: ClassVar[dict[Any, TupleType]] = {}
 
@@ -103,7 +103,7 @@ class TupleType:
             self.places.append(at)
             at += words_of(kind)
         self.words = at
-        # whether there is nothing but arrays in it
+        # whether it contains only arrays
         self.plain: bool = all(
             k.plain if isinstance(k, TupleType) else k is None or isinstance(k, ArrayType)
             for k in kinds
@@ -112,7 +112,7 @@ class TupleType:
 
     @classmethod
     def of(cls, names: tuple[str, ...], kinds: tuple[Any, ...]) -> TupleType:
-        """The type with these fields."""
+        """Return the type with these fields."""
         key = names, kinds
         if key not in cls._made:
             cls._made[key] = cls(names, kinds)
@@ -123,7 +123,7 @@ class TupleType:
 
 
 def words_of(kind: Any) -> int:
-    """How many words something takes."""
+    """Return the number of words that a type takes."""
     if kind is None:
         return 0
     if isinstance(kind, ArrayType):
@@ -131,18 +131,18 @@ def words_of(kind: Any) -> int:
     return kind.words if isinstance(kind, TupleType) else 1
 
 
-# values while a function is translated
+# values during the translation of a function
 
 
 class Number(NamedTuple):
-    """A number: its kind, and what it is called in the text."""
+    """A number: its kind and its name in the text."""
 
     kind: str
     name: str
 
 
 class Array(NamedTuple):
-    """An array: its kind, its address and sizes; home and values as those of `Rank`."""
+    """An array: its kind, address and sizes; home and values as in `ArrayType`."""
 
     kind: str
     address: str
@@ -159,24 +159,24 @@ class TupleInMemory(NamedTuple):
 
 
 class TupleValue(NamedTuple):
-    """A tuple of values that are at hand; a named one has names."""
+    """A tuple of values; a named tuple has names."""
 
     values: tuple[Any, ...]
     names: tuple[str, ...] = ()
 
 
 class Constant(NamedTuple):
-    """What is known while translating: None, a truth, a module, a function, a class."""
+    """A value known during translation: None, a boolean, a module, a function, a class."""
 
     value: Any
 
 
 class TranslationError(Exception):
-    """A kernel uses what is no part of the language."""
+    """A kernel uses code that the language does not support."""
 
 
 def kind_of(value: Any) -> Any:
-    """The type of a value, as functions are translated for."""
+    """Return the type of a value, for which functions are translated."""
     if isinstance(value, Number):
         return value.kind
     if isinstance(value, Array):
@@ -199,7 +199,7 @@ def is_literal(name: str) -> bool:
 
 
 def llvm_types(kind: Any) -> list[str]:
-    """How something is handed on: a number, an address and sizes, the address of a tuple."""
+    """Return the LLVM types of a passed value: a number, an address and sizes, the address of a tuple."""
     if kind is None or isinstance(kind, Fixed):
         return []
     if isinstance(kind, str):
@@ -212,7 +212,7 @@ def llvm_types(kind: Any) -> list[str]:
 
 
 def names_in(value: Any) -> list[str]:
-    """The names that go with `llvm_types`."""
+    """Return the names that go with `llvm_types`."""
     if isinstance(value, Number):
         return [value.name]
     if isinstance(value, Array):
@@ -225,7 +225,7 @@ def names_in(value: Any) -> list[str]:
 
 
 def general(kind: Any) -> Any:
-    """A type without what is known of it."""
+    """Return a type without its known values."""
     if isinstance(kind, ArrayType):
         return ArrayType(kind.kind, kind.axes)
     if isinstance(kind, TupleType):
@@ -234,7 +234,7 @@ def general(kind: Any) -> Any:
 
 
 def value_of(kind: Any, names: list[str]) -> Any:
-    """A value of a type, whose names are taken from the front of a list."""
+    """Return a value of a type; its names are taken from the front of a list."""
     if kind is None:
         return Constant(None)
     if isinstance(kind, str):
@@ -252,19 +252,19 @@ def value_of(kind: Any, names: list[str]) -> Any:
 
 
 def return_type(result: Any) -> str:
-    """The type of a function that returns nothing, a number or several."""
+    """Return the result type of a function that returns nothing, one number or several."""
     if result is None:
         return "void"
     return "{ " + ", ".join(result) + " }" if isinstance(result, tuple) else str(result)
 
 
 def width_of(kind: str) -> int:
-    """How many numbers are in one of a kind."""
+    """Return how many numbers one value of a kind contains."""
     return {LANES: WIDTH, NARROW: WIDTH // 2}.get(kind, 1)
 
 
 def wider(a: str, b: str) -> str:
-    """The kind that holds both."""
+    """Return the kind that can represent both."""
     if a == b:
         return a
     if {a, b} & {WIDE, DUAL} and {a, b} & {LANES, NARROW}:
@@ -276,10 +276,10 @@ def wider(a: str, b: str) -> str:
 
 
 def double_of(text: str) -> float:
-    """The double that `hexadecimal` wrote."""
+    """Return the double that `hexadecimal` wrote."""
     return float(struct.unpack(">d", struct.pack(">Q", int(text, 16)))[0])
 
 
 def hexadecimal(x: float) -> str:
-    """A double as LLVM writes it exactly."""
+    """Return a double in LLVM's exact notation."""
     return f"0x{struct.unpack('>Q', struct.pack('>d', float(x)))[0]:016X}"

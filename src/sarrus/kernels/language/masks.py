@@ -1,17 +1,17 @@
-"""Runs side by side: the same kernels, each SIMD lane a run of its own, by an execution mask [PharrMark2012].
+"""Vectorised runs: the same kernels with one run per SIMD lane, by an execution mask [PharrMark2012].
 
-Numbers are shared by all lanes (double, i64, i1) or a lane's own (<8 x double>, <8 x i64>, <8 x i1>). A
-condition of lanes narrows the mask; break, continue and return take lanes out of it. What is assigned in a
-narrowed region is a lane's own, and lanes outside the mask keep what they have, in variables and in memory.
-Conditions and loops that all lanes share are those of any other kernel.
+Numbers are shared by all lanes (double, i64, i1) or private to each lane (<8 x double>, <8 x i64>, <8 x i1>). A
+lane condition narrows the mask; break, continue and return remove lanes from it. Variables assigned in a narrowed
+region are private to each lane, and lanes outside the mask keep their values, in variables and in memory.
+Conditions and loops that all lanes share are translated as in any other kernel.
 
-    if c:     mask = before & c, then before & ~c for the other branch; each is skipped where no lane is left
-    loop:     mask = outer & ~returned & ~left, & the condition; ends where no lane is left; indices are shared
-    break, continue, return:  lanes at hand go to left, to skipped, to returned; mask = 0
+    if c:     mask = before & c, then before & ~c for the other branch; each is skipped if no lane is active
+    loop:     mask = outer & ~returned & ~left, & the condition; ends when no lane is active; indices are shared
+    break, continue, return:  active lanes are added to left, to skipped, to returned; mask = 0
     x = y:    select(mask, y, x)
 
-`shared(x)` (simd.py) is the largest of the lanes at hand, for lengths of loops. Memory of `scratch` in
-layout.py is written without a mask: nobody reads there what an absent lane would have to keep.
+`shared(x)` (simd.py) is the maximum over the active lanes, for loop lengths. Memory of `scratch` in layout.py is
+written without a mask, because the values of inactive lanes are never read there.
 """
 
 from __future__ import annotations
@@ -49,23 +49,24 @@ W = simd.WIDTH
 TRUE = "splat (i1 true)"
 NONE = "zeroinitializer"
 ZEROS = {FLOAT: "0.0", INT: "0", BOOL: "false", LANES: NONE, WHOLE: NONE, MASK: NONE}
-# kinds of a lane's own
+# kinds of lane-private numbers
 LANE_KINDS = frozenset(OWN.values())
-# statements by which lanes leave on the way
+# statements with which lanes leave a block early
 _LEAVING = (*LEAVING, ast.Return)
 _BLOCKS = (ast.If, ast.For, ast.While)
 
 
 class MaskedBody(FunctionBody):
-    """A function being translated for runs in lanes."""
+    """Translates a function for runs in SIMD lanes."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        # whether a condition of lanes holds here; masks of lanes that left and skip the loops around
+        # whether the code here is inside a lane condition; masks of the lanes that left or skip the enclosing
+        # loops
         self.narrowed = False
         self.leaving: list[tuple[str, str]] = []
         self.returns_early = False
-        # indices of loops: all lanes that are in them share these
+        # loop indices: all lanes inside a loop share them
         self.indices: set[str] = set()
         self.mask = self.early(f"alloca {MASK}")
         self.returned = self.early(f"alloca {MASK}")
@@ -73,57 +74,57 @@ class MaskedBody(FunctionBody):
     # the mask
 
     def now(self) -> str:
-        """Lanes at hand."""
+        """Load the mask of the active lanes."""
         return self.line(f"load {MASK}, ptr {self.mask}")
 
     def set_mask(self, name: str) -> None:
-        """Let these lanes be at hand."""
+        """Set the active lanes."""
         self.emit(f"store {MASK} {name}, ptr {self.mask}")
 
     def new_mask(self) -> str:
-        """A place for a mask, empty."""
+        """Allocate an empty mask."""
         place = self.new_slot(MASK)
         self.emit(f"store {MASK} {NONE}, ptr {place}")
         return place
 
     def both(self, mask: str, b: str) -> str:
-        """Lanes of a mask that are in another one, which may be undefined outside the first."""
+        """Return the lanes in both masks; the second may be undefined outside the first."""
         return self.line(f"select {MASK} {mask}, {MASK} {b}, {MASK} {NONE}")
 
     def inverse(self, mask: str) -> str:
-        """The other lanes."""
+        """Return the complement of a mask."""
         return self.line(f"xor {MASK} {mask}, {TRUE}")
 
     def without(self, mask: str, places: list[str]) -> str:
-        """A mask without the lanes of others."""
+        """Return a mask without the lanes of other masks."""
         for place in places:
             mask = self.both(mask, self.inverse(self.line(f"load {MASK}, ptr {place}")))
         return mask
 
     def add(self, place: str, lanes: str) -> None:
-        """More lanes in a place."""
+        """Add lanes to a stored mask."""
         old = self.line(f"load {MASK}, ptr {place}")
         self.emit(f"store {MASK} {self.line(f'or {MASK} {lanes}, {old}')}, ptr {place}")
 
     def leave_by(self, place: str) -> None:
-        """Lanes at hand are none any more."""
+        """Move all active lanes to a stored mask; none stays active."""
         self.add(place, self.now())
         self.set_mask(NONE)
 
     def any_of(self, mask: str) -> Number:
-        """Whether there is a lane in a mask."""
+        """Return whether a mask contains a lane."""
         name = f"llvm.vector.reduce.or.v{W}i1"
         self.module.declare(name, f"declare i1 @{name}({MASK})")
         return Number(BOOL, self.line(f"call i1 @{name}({MASK} {mask})"))
 
     def gone(self) -> list[str]:
-        """Where lanes are that returned, or left the loop, or skip its rest."""
+        """Return the stored masks of lanes that returned, left the loop, or skip its rest."""
         return [self.returned, *(self.leaving[-1] if self.leaving else ())]
 
     # functions
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
-        """All of it: the mask is one more argument, and results are in places until the end."""
+        """Translate the function: the mask is an additional argument, and results are stored until the end."""
         loops = (x.target for x in list_statements(node.body) if isinstance(x, ast.For))
         self.indices = {x.id for x in loops if isinstance(x, ast.Name)}
         self.set_mask("%mask")
@@ -148,7 +149,7 @@ class MaskedBody(FunctionBody):
         self.emit(f"ret {return_type(result)} {out}" if kinds_out else "ret void")
         places = []
         for n, kind in enumerate(kinds_out):
-            # what is not a number of any lane must not be undefined: a branch on it would be
+            # results that no lane sets must not be undefined: a branch on them would be undefined, too
             places += [f"%ret{n} = alloca {kind}", f"store {kind} {ZEROS[kind]}, ptr %ret{n}"]
         given = ", ".join([*parameters, f"{MASK} %mask"])
         head = f"define internal {return_type(result)} @{name}({given}) {inline} nounwind"
@@ -156,7 +157,7 @@ class MaskedBody(FunctionBody):
         return f"{head} {{\n  {body}\n}}\n"
 
     def do_Return(self, node: ast.Return) -> None:
-        """Results of the lanes at hand; those that returned before keep theirs."""
+        """Store the results of the active lanes; lanes that returned before keep theirs."""
         value = None if node.value is None else self.value(node.value)
         if value is not None and not (isinstance(value, Constant) and value.value is None):
             self.put_results(value)
@@ -167,7 +168,7 @@ class MaskedBody(FunctionBody):
             self.closed = True
 
     def put_results(self, value: Any) -> None:
-        """Results in their places."""
+        """Store the results."""
         single = not isinstance(value, TupleValue)
         numbers = [self.number(x) for x in ([value] if single else value.values)]
         some = self.narrowed or self.returns_early
@@ -184,7 +185,7 @@ class MaskedBody(FunctionBody):
             self.emit(f"store {kind} {x.name}, ptr %ret{n}")
 
     def call(self, target: Any, given: list[Any]) -> Any:
-        """Another kernel, for the lanes at hand."""
+        """Call another kernel for the active lanes."""
         given = [
             self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
         ]
@@ -201,7 +202,7 @@ class MaskedBody(FunctionBody):
         return self.results_of(call, result)
 
     def share(self, value: Number) -> Number:
-        """The largest of the lanes at hand."""
+        """Return the maximum over the active lanes."""
         if value.kind not in (LANES, WHOLE):
             return value
         if value.kind == LANES:
@@ -215,14 +216,14 @@ class MaskedBody(FunctionBody):
     # variables and entries
 
     def blend(self, new: Number, old: str) -> Number:
-        """The new number for the lanes at hand, the old one for others."""
+        """Return the new number for the active lanes, the old one for the others."""
         kind = new.kind
         return Number(
             kind, self.line(f"select {MASK} {self.now()}, {kind} {new.name}, {kind} {old}")
         )
 
     def do_Assign(self, node: ast.Assign) -> None:
-        """What is said to be shared is not a lane's own."""
+        """Assign; the result of `shared` is not lane-private."""
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             callee = self.value(call.func)
@@ -235,7 +236,7 @@ class MaskedBody(FunctionBody):
         super().do_Assign(node)
 
     def assign(self, name: str, value: Any) -> None:
-        """Let a variable be a value, of the lanes at hand."""
+        """Assign a value to a variable for the active lanes."""
         if isinstance(value, Constant) and isinstance(value.value, bool):
             value = self.number(value)
         if name in self.indices and isinstance(value, Number) and value.kind == INT:
@@ -253,27 +254,27 @@ class MaskedBody(FunctionBody):
         super().assign(name, value)
 
     def place_of(self, name: str, kind: str) -> str:
-        """Where a variable of lanes is."""
+        """Return the memory of a lane variable."""
         if name not in self.slots:
             self.slots[name] = [self.new_slot(kind)]
         return self.slots[name][0]
 
     def new_slot(self, kind: str) -> str:
-        """Memory of a variable: where no lane assigns it, it must not be undefined."""
+        """Allocate memory for a variable, initialised so that it is defined where no lane assigns it."""
         slot = super().new_slot(kind)
         if kind in ZEROS:
             self.begin.append(f"store {kind} {ZEROS[kind]}, ptr {slot}")
         return slot
 
     def whole(self, value: Any) -> Number:
-        """A place in an array, which may be a lane's own."""
+        """Convert a value to an array index, which may be lane-private."""
         return self.convert(value, wider(INT, self.number(value).kind))
 
     def entry_address(self, base: Array, at: Number) -> str:
-        """The address of an entry; of entries at a lane's own place that of each lane."""
+        """Return the address of an entry; for lane-private indices, the addresses of all lanes."""
         if at.kind == INT:
             return super().entry_address(base, at)
-        # inactive lanes may be at any place
+        # inactive lanes may have any index
         inside = self.line(f"select {MASK} {self.now()}, {WHOLE} {at.name}, {WHOLE} {NONE}")
         if base.kind not in (LANES, WHOLE):
             return self.line(f"getelementptr {base.kind}, ptr {base.address}, {WHOLE} {inside}")
@@ -284,7 +285,7 @@ class MaskedBody(FunctionBody):
         return self.line(f"getelementptr {single}, ptr {base.address}, {WHOLE} {first}")
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
-        """An entry, at one place for all lanes or at a place of each."""
+        """Return an entry at a shared or a lane-private index."""
         base = self.value(node.value)
         if isinstance(base, Array) and not isinstance(node.slice, ast.Slice):
             at, left = self.offset(node, base)
@@ -295,11 +296,11 @@ class MaskedBody(FunctionBody):
         return super().of_Subscript(node)
 
     def row_of_lanes(self, node: ast.AST, base: Array, at: Number, left: Any) -> Any:
-        """A row at a lane's own place cannot be handed on."""
+        """Raise an error: a row at a lane-private index cannot be passed on."""
         raise self.fail(node, "a row at a place of each lane; take its entries")
 
     def gather(self, base: Array, at: Number) -> Number:
-        """Entries at a place of each lane."""
+        """Return the entries at lane-private indices."""
         kind = OWN.get(base.kind, base.kind)
         suffix = f"v{W}f64" if kind == LANES else f"v{W}i64"
         name = f"llvm.masked.gather.{suffix}.v{W}p0"
@@ -309,11 +310,11 @@ class MaskedBody(FunctionBody):
         return Number(kind, self.line(f"call {kind} @{name}({given})"))
 
     def load(self, kind: str, address: str, home: str) -> Number:
-        """An entry; truths of lanes are not kept in memory."""
+        """Load an entry; lane booleans are not stored in memory."""
         return super().load(kind, address, home)
 
     def store(self, kind: str, address: str, home: str, value: Any) -> None:
-        """Change an entry of the lanes at hand."""
+        """Store an entry for the active lanes."""
         if kind in (FLOAT, INT, BOOL):
             value = self.number(value)
             if value.kind in LANE_KINDS:
@@ -326,7 +327,7 @@ class MaskedBody(FunctionBody):
         super().store(kind, address, home, value)
 
     def put(self, target: ast.expr, value: Any) -> None:
-        """Give a target its value; one at a place of each lane is scattered."""
+        """Assign a value to a target; lane-private indices are scattered."""
         if isinstance(target, ast.Subscript):
             base = self.value(target.value)
             if isinstance(base, Array) and not isinstance(target.slice, ast.Slice):
@@ -337,8 +338,8 @@ class MaskedBody(FunctionBody):
         super().put(target, value)
 
     def scatter(self, base: Array, at: Number, value: Any) -> None:
-        """Change entries at a place of each lane."""
-        # of memory that lanes share each has places of its own
+        """Store entries at lane-private indices."""
+        # in memory that all lanes share, the lanes use different indices
         kind = OWN.get(base.kind, base.kind)
         suffix = f"v{W}f64" if kind == LANES else f"v{W}i64"
         name = f"llvm.masked.scatter.{suffix}.v{W}p0"
@@ -348,7 +349,7 @@ class MaskedBody(FunctionBody):
         self.emit(f"call void @{name}({given})")
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
-        """x += ..., at a place of each lane too."""
+        """Translate x += ..., also at lane-private indices."""
         if isinstance(node.target, ast.Subscript):
             base = self.value(node.target.value)
             at, _ = self.offset(node.target, base)
@@ -361,26 +362,26 @@ class MaskedBody(FunctionBody):
     # control
 
     def statements(self, nodes: list[ast.stmt]) -> None:
-        """One after the other; what follows is skipped once all lanes have left."""
+        """Translate statements in sequence; the rest is skipped when no lane is active."""
         for n, node in enumerate(nodes):
             super().statements([node])
             if self.closed:
                 return
             rest = nodes[n + 1 :]
-            # a loop that lanes leave by `break` is followed by all of them
+            # all lanes continue after a loop that they leave by `break`
             ways = _LEAVING if isinstance(node, ast.If) else (ast.Return,)
             if isinstance(node, _BLOCKS) and contains(node, ways) and any(map(_works, rest)):
                 self.if_lanes_are_left(rest)
                 return
 
     def if_lanes_are_left(self, nodes: list[ast.stmt]) -> None:
-        """Statements that nothing but lanes at hand need."""
+        """Translate statements that only active lanes need."""
         known = dict(self.known)
         some, behind = self.labels("some", "none")
         self.branch(self.any_of(self.now()), some, behind)
         self.open(some)
         self.statements(nodes)
-        # after a return of all lanes nothing follows, but the results are read here
+        # if all lanes have returned nothing follows, but the results are read here
         ends, self.closed = self.closed, False
         self.jump(behind)
         self.known = {x: n for x, n in known.items() if self.known.get(x) == n}
@@ -388,7 +389,7 @@ class MaskedBody(FunctionBody):
         self.closed = ends
 
     def do_If(self, node: ast.If) -> None:
-        """A condition that lanes share is one for all; else each branch is for its lanes."""
+        """Translate a shared condition as one branch for all lanes; otherwise each branch runs for its lanes."""
         test = self.decided(node.test)
         if isinstance(test, Constant):
             self.statements(node.body if test.value else node.orelse)
@@ -420,7 +421,7 @@ class MaskedBody(FunctionBody):
         self.set_mask(self.without(before, self.gone()))
 
     def branch_for_all(self, node: ast.If, truth: Number) -> None:
-        """One of two branches, for all lanes."""
+        """Translate a branch that is the same for all lanes."""
         yes, no, behind = self.labels("then", "else", "behind")
         self.branch(truth, yes, no if node.orelse else behind)
         known = dict(self.known)
@@ -437,7 +438,7 @@ class MaskedBody(FunctionBody):
         self.open(behind)
 
     def do_While(self, node: ast.While) -> None:
-        """While it holds for a lane."""
+        """Repeat while the condition is true for any lane."""
         self.loop_of_lanes(node, lambda: self.value(node.test))
 
     def loop_of_lanes(
@@ -447,7 +448,7 @@ class MaskedBody(FunctionBody):
         begin: Callable[[], None] | None = None,
         following: Callable[[], None] | None = None,
     ) -> None:
-        """A loop that lanes leave one by one."""
+        """Translate a loop that lanes leave one by one."""
         self.forget(node)
         outer, narrowed = self.now(), self.narrowed
         left, skipped = self.new_mask(), self.new_mask()
@@ -478,7 +479,7 @@ class MaskedBody(FunctionBody):
         self.set_mask(self.without(outer, self.gone()))
 
     def do_For(self, node: ast.For) -> None:
-        """Over a range, the same for all lanes or from and to where each of them says."""
+        """Translate a loop over a range, with shared or lane-private limits."""
         call, target = node.iter, node.target
         if not (isinstance(call, ast.Call) and isinstance(target, ast.Name)):
             raise self.fail(node.iter, "loops are over ranges")
@@ -503,7 +504,7 @@ class MaskedBody(FunctionBody):
             return inside
 
         def start() -> None:
-            # lanes whose turn has not come skip it
+            # lanes whose range has not started yet skip the iteration
             self.assign(target.id, index())
             if first.kind == WHOLE:
                 at = self.convert(index(), WHOLE)
@@ -516,7 +517,7 @@ class MaskedBody(FunctionBody):
         self.loop_of_lanes(node, test, start, following)
 
     def first_of(self, first: Number, step: int) -> Number:
-        """The first index of all lanes at hand."""
+        """Return the first index over all active lanes."""
         if first.kind == INT:
             return first
         if step > 0:
@@ -528,13 +529,13 @@ class MaskedBody(FunctionBody):
         self.leave_by(self.leaving[-1][0])
 
     def do_Continue(self, node: ast.Continue) -> None:
-        """Go on with the loop."""
+        """Continue with the next iteration."""
         self.leave_by(self.leaving[-1][1])
 
     # expressions
 
     def convert(self, value: Any, kind: str) -> Number:
-        """A number as another kind; of a lane's own number its own kind."""
+        """Convert a number to another kind; lane-private numbers stay lane-private."""
         value = self.number(value)
         a = value.kind
         if a == kind:
@@ -544,7 +545,7 @@ class MaskedBody(FunctionBody):
                 return self.spread(super().convert(value, INT), WHOLE)
             how = "fptosi" if a == LANES else "zext"
             found = self.line(f"{how} {a} {value.name} to {WHOLE}")
-            # of a lane without a number it is any number, but defined
+            # for a lane with nan it is an arbitrary number, but defined
             return Number(WHOLE, self.line(f"freeze {WHOLE} {found}"))
         if kind == MASK:
             return self.spread(value, MASK) if a == BOOL else self.truth(value)
@@ -556,7 +557,7 @@ class MaskedBody(FunctionBody):
         return super().convert(value, kind)
 
     def spread(self, value: Number, kind: str) -> Number:
-        """A number that all lanes share, for each of them."""
+        """Return a shared number copied to all lanes."""
         one = self.line(f"insertelement {kind} poison, {value.kind} {value.name}, i64 0")
         zeros = f"<{W} x i32> {NONE}"
         return Number(kind, self.line(f"shufflevector {kind} {one}, {kind} poison, {zeros}"))
@@ -591,7 +592,7 @@ class MaskedBody(FunctionBody):
         return super().of_UnaryOp(node)
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
-        """And, or: what comes after the decision is looked at for the lanes alone that need it."""
+        """Translate and, or: later operands are evaluated only for the lanes that need them."""
         decides = isinstance(node.op, ast.Or)
         before, out = self.now(), None
         for part in node.values:
@@ -615,7 +616,7 @@ class MaskedBody(FunctionBody):
         return Constant(not decides) if out is None else out
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
-        """One of two values; both are looked at where lanes differ."""
+        """Return one of two values; both are evaluated if the lanes differ."""
         test = self.decided(node.test)
         if isinstance(test, Constant):
             return self.value(node.body if test.value else node.orelse)
@@ -633,7 +634,7 @@ class MaskedBody(FunctionBody):
         return Number(kind, self.line(text))
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
-        """An operation on two numbers."""
+        """Apply an operation to two numbers."""
         a, b = self.number(a), self.number(b)
         if {a.kind, b.kind} == {BOOL, MASK}:
             a, b = self.convert(a, MASK), self.convert(b, MASK)
@@ -642,13 +643,13 @@ class MaskedBody(FunctionBody):
         kind = wider(wider(a.kind, b.kind), FLOAT if isinstance(op, ast.Div) else INT)
         if kind == WHOLE:
             a, b = self.convert(a, kind), self.convert(b, kind)
-            # lanes that are not at hand may hold anything: no overflow is excluded
+            # inactive lanes may contain any value, so overflow cannot be excluded
             name = str(self.operation(type(op), INT)).removesuffix(" nsw")
             return Number(kind, self.line(f"{name} {kind} {a.name}, {b.name}"))
         return super().operate(node, op, a, b)
 
     def compare(self, op: type[ast.cmpop], a: Number, b: Number) -> Number:
-        """A comparison of two numbers of one kind."""
+        """Compare two numbers of one kind."""
         if a.kind == WHOLE:
             how = self.comparison(op, INT)
             return Number(MASK, self.line(f"icmp {how} {WHOLE} {a.name}, {b.name}"))
@@ -656,5 +657,5 @@ class MaskedBody(FunctionBody):
 
 
 def _works(node: ast.stmt) -> bool:
-    """Whether a statement takes longer than to ask whether it is needed."""
+    """Whether a statement costs more than checking whether it is needed."""
     return contains(node, (ast.Call, ast.For, ast.While))

@@ -1,4 +1,4 @@
-"""The text of a kernel and of all it calls: each function once for each set of types."""
+"""The text of a kernel and of all functions it calls, each translated once for each set of types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .syntax import list_statements
 
 @cache
 def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """All functions of a file, by name and first line."""
+    """Return all functions of a file, by name and first line."""
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     found = {}
@@ -40,11 +40,11 @@ def _functions_of(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 
 class Module:
-    """The text of an entry and of all it calls.
+    """The text of an entry point and of all functions it calls.
 
-    unrolls: what is known of integers is written out, loops too; alone: nothing within a run lies in SIMD
-    lanes; masked: lanes hold runs; inline: an attribute for all functions, if not their own; checked: every
-    access is within bounds, or the entry says which is not.
+    unrolls: known integers and loops over them are expanded; alone: a run does not use SIMD lanes internally;
+    masked: each lane is a run; inline: an attribute for all functions that do not have their own; checked: every
+    access is checked, and the entry point reports the first one out of bounds.
     """
 
     def __init__(
@@ -68,9 +68,10 @@ class Module:
     def entry(
         self, name: str, function: Any, kinds: Sequence[Any], layout: ObjectLayout
     ) -> tuple[str, list[str]]:
-        """Text with an entry int(words, results), and the kinds of its results; see arguments.py.
+        """Return text with an entry point int(words, results), and the kinds of its results; see arguments.py.
 
-        It returns 0, or 1 if an argument is of another type, or 2 after an access out of bounds (checks.py).
+        The entry point returns 0, or 1 if an argument is of another type, or 2 after an access out of bounds
+        (checks.py).
         """
         callee, result = self.function(function, tuple(kinds))
         head = Prologue(layout)
@@ -97,12 +98,12 @@ class Module:
         return self.text(text), results
 
     def text(self, *entries: str) -> str:
-        """All functions, and entries that call them."""
+        """Return the text of all functions and of entry points that call them."""
         named = f"{DUAL} = type {DUAL_TYPE}"
         return "\n".join([named, *self._globals.values(), *self._texts, *entries, METADATA])
 
     def function(self, kernel: Any, kinds: tuple[Any, ...]) -> tuple[str, Any]:
-        """Name and kind of result of a function for some types, translated if it is not yet."""
+        """Return name and result kind of a function for some types; translate it if necessary."""
         function = getattr(kernel, "py_func", kernel)
         key = function, kinds
         if key not in self._functions:
@@ -116,7 +117,7 @@ class Module:
         return self._functions[key]
 
     def tag(self, kind: str, home: str) -> str:
-        """What is told of a load or store: memory of one name is no other."""
+        """Return the alias metadata of a load or store: memory of different names does not overlap."""
         if not home:
             return TAGS[kind]
         number = self._homes.setdefault(home, HOMES + 2 * len(self._homes))
@@ -129,18 +130,18 @@ class Module:
         return f"{aligned}!tbaa !{number + 1}"
 
     def place_of(self, values: bytes) -> int:
-        """The number of a table."""
+        """Return the number of a table."""
         return self._tables.setdefault(values, len(self._tables))
 
     def declare(self, name: str, text: str) -> None:
-        """Something that all functions share."""
+        """Declare something that all functions share."""
         self._globals.setdefault(name, text)
 
 
 def _translate(
     module: Module, name: str, function: Any, kinds: tuple[Any, ...], fuses: bool, inline: str
 ) -> tuple[str, Any]:
-    """A function until the kinds of its variables are settled: an integer that becomes a float is one."""
+    """Translate a function until the kinds of its variables settle: an integer that becomes a float is a float."""
     node = _functions_of(function.__code__.co_filename)[
         function.__name__, function.__code__.co_firstlineno
     ]

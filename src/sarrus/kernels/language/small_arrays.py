@@ -1,12 +1,12 @@
-"""Functions of small arrays: users' forces, compiled without an array at run time.
+"""Functions of small arrays: user forces, compiled without arrays at run time.
 
-A user's force is written with NumPy for arrays whose shapes are known, (points, dimension). An array is then a
-tuple of numbers while the function is translated (`Grid`): every operation is written out entry by entry, and
-variables are numbers in registers. What NumPy does otherwise, or not at all, is rejected with a TranslationError:
-indices that are not known, arrays that share memory and are changed, functions that `array_functions.py` lacks.
+A user's force is written with NumPy for arrays of known shape, (points, dimension). During translation such an
+array is a tuple of numbers (`Grid`): every operation is expanded entry by entry, and variables are numbers in
+registers. Code that would differ from NumPy, or that is not supported, is rejected with a TranslationError:
+unknown indices, modified arrays that share memory, functions that `array_functions.py` lacks.
 
 Where the function would raise, and where a force is not finite, the code calls the Python function at the address
-`plain`, which finds the error and its words.
+`plain`, which produces the error message.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ from .statements import LEAVING, FunctionBody
 from .syntax import contains, names_set
 
 ENTRY = "user_function"
-# entries of an array from outside the function
+# limit of the entries of an array from outside the function
 MOST_ENTRIES = 64
 HEAD = f"define void @{ENTRY}(double %time, ptr %position, ptr %velocity, ptr %force) nounwind"
 
 
 class Grid(NamedTuple):
-    """An array of known shape: its numbers, the last axis first."""
+    """An array of known shape: its numbers in C order."""
 
     shape: tuple[int, ...]
     numbers: tuple[Number, ...]
 
     def places(self) -> Any:
-        """Where each entry is among the numbers, as an array of the shape."""
+        """Return the indices of the entries among the numbers, as an array of the shape."""
         return np.arange(len(self.numbers)).reshape(self.shape)
 
     def at(self, places: Any) -> Any:
-        """The entries at some of these places: a number, or an array."""
+        """Return the entries at some of these indices: a number, or an array."""
         if not np.shape(places):
             return self.numbers[int(places)]
         return Grid(places.shape, tuple(self.numbers[n] for n in places.ravel()))
 
 
 class ArrayBody(FunctionBody):
-    """A function of small arrays being translated."""
+    """Translates a function of small arrays."""
 
     def __init__(self, module: Module, function: Any, settled: dict[str, Any]) -> None:
         super().__init__(module, function, False, settled)
         self.shape = (0, 0)
         self.grids: dict[str, tuple[tuple[int, ...], list[str]]] = {}
-        # variables of which entries are changed
+        # variables with entries that are modified
         self.changed: set[str] = set()
 
     def translate(
         self, node: ast.FunctionDef | ast.Lambda, shape: tuple[int, int], plain: int
     ) -> str:
-        """The text of the entry, void(t, position, velocity, force)."""
+        """Return the text of the entry point, void(t, position, velocity, force)."""
         given = node.args
         if len(given.posonlyargs + given.args) != 3 or given.vararg or given.kwonlyargs:
             raise self.fail(node, "not a function of (t, position, velocity)")
@@ -96,7 +96,7 @@ class ArrayBody(FunctionBody):
         return self.module.text(f"{HEAD} {{\n  {text}\n}}\n")
 
     def fail(self, node: ast.AST, why: str) -> TranslationError:
-        """What cannot be translated, in words for a note."""
+        """Return the error for code that cannot be translated, with a reason for a note."""
         text, *more = ast.unparse(node).splitlines() or [""]
         shown = f"{text[:60]} ..." if more or len(text) > 60 else text
         if why.startswith("cannot be translated"):
@@ -107,7 +107,7 @@ class ArrayBody(FunctionBody):
         return self.line(f"getelementptr double, ptr {address}, i64 {n}")
 
     def _end(self, plain: int) -> None:
-        """Ask Python where a force is not finite."""
+        """Call Python if a force is not finite."""
         self.open("done")
         good = "true"
         for n in range(math.prod(self.shape)):
@@ -125,21 +125,21 @@ class ArrayBody(FunctionBody):
         self.emit("ret void")
 
     def _leave_to_python(self) -> None:
-        """Python finds what happens here."""
+        """Fall back to Python, which determines what happens here."""
         self.emit(f"store double {hexadecimal(math.nan)}, ptr %force")
         self.jump("done")
 
     # variables
 
     def new_slot(self, kind: str) -> str:
-        """Memory of a variable; what is read before it is set is not a number."""
+        """Allocate memory for a variable; before it is set its value is nan."""
         slot = super().new_slot(kind)
         if kind == FLOAT:
             self.begin.append(f"store double {hexadecimal(math.nan)}, ptr {slot}")
         return slot
 
     def assign(self, name: str, value: Any) -> None:
-        """Let a variable be a number or an array, of one shape in the whole function."""
+        """Assign a number or an array to a variable, which has one shape in the whole function."""
         if not isinstance(value, Grid):
             if name in self.grids or not isinstance(value, Number | Constant):
                 raise TranslationError(f"'{name}' is not a number or an array of one shape")
@@ -156,14 +156,14 @@ class ArrayBody(FunctionBody):
             self.emit(f"store double {self.convert(x, FLOAT).name}, ptr {slot}")
 
     def read(self, node: ast.Name) -> Any:
-        """A variable, or what its name is outside."""
+        """Return a variable, or the value of its name outside the function."""
         if node.id not in self.grids:
             return super().read(node)
         shape, slots = self.grids[node.id]
         return Grid(shape, tuple(Number(FLOAT, self.line(f"load double, ptr {x}")) for x in slots))
 
     def wrap(self, value: Any) -> Any:
-        """What a name outside stands for: arrays are frozen."""
+        """Return the value of a name outside the function: arrays become constants."""
         if not isinstance(value, np.ndarray):
             return super().wrap(value)
         if value.dtype.kind not in "fiu" or value.size > MOST_ENTRIES:
@@ -173,7 +173,7 @@ class ArrayBody(FunctionBody):
     # values
 
     def grid(self, value: Any) -> Grid:
-        """A number, an array or a nested list as an array."""
+        """Return a number, an array or a nested list as an array."""
         if isinstance(value, Grid):
             return value
         if not isinstance(value, TupleValue):
@@ -184,7 +184,7 @@ class ArrayBody(FunctionBody):
         return Grid((len(rows), *rows[0].shape), tuple(x for row in rows for x in row.numbers))
 
     def entrywise(self, function: Callable[..., Number], *given: Any) -> Any:
-        """A function of numbers for each entry; arrays are broadcast."""
+        """Apply a function of numbers to each entry, with broadcasting."""
         grids = [self.grid(x) for x in given]
         try:
             places = np.broadcast_arrays(*(x.places() for x in grids))
@@ -197,17 +197,17 @@ class ArrayBody(FunctionBody):
         return Grid(places[0].shape, numbers) if places[0].shape else numbers[0]
 
     def number(self, value: Any) -> Number:
-        """A value that has to be a number."""
+        """Return a value that has to be a number."""
         if isinstance(value, Grid):
             raise TranslationError(f"an array of shape {value.shape} is not a number")
         return super().number(value)
 
     def of_List(self, node: ast.List) -> TupleValue:
-        """Some values."""
+        """Translate a list of values."""
         return TupleValue(tuple(self.value(x) for x in node.elts))
 
     def of_BinOp(self, node: ast.BinOp) -> Any:
-        """An operation, entry by entry; a list is not an array yet."""
+        """Translate an entrywise operation; a list is not yet an array."""
         return self._operate(node, node.op, self.value(node.left), self.value(node.right))
 
     def _operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Any:
@@ -218,7 +218,7 @@ class ArrayBody(FunctionBody):
         return self.entrywise(lambda x, y: self.operate(node, op, x, y), a, b)
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
-        """An operation on two numbers; quotients and remainders of whole numbers are Python's only if known."""
+        """Apply an operation to two numbers; integer quotients and remainders must be known constants."""
         if isinstance(op, ast.FloorDiv | ast.Mod):
             known = all(x.kind == INT and is_literal(x.name) for x in (a, b))
             if not known or b.name == "0":
@@ -236,7 +236,7 @@ class ArrayBody(FunctionBody):
         return super().of_UnaryOp(node)
 
     def of_Compare(self, node: ast.Compare) -> Any:
-        """A comparison, entry by entry where there are arrays."""
+        """Translate a comparison, entrywise for arrays."""
         left = self.value(node.left)
         if len(node.ops) > 1 or not isinstance(left, Grid):
             right = self.value(node.comparators[0]) if len(node.ops) == 1 else None
@@ -250,7 +250,7 @@ class ArrayBody(FunctionBody):
         return self.entrywise(compare, left, self.value(node.comparators[0]))
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
-        """And, or of truths: of other values Python gives one of them."""
+        """Translate and, or of booleans; for other values Python would return one of the operands."""
         for x in map(self.value, node.values):
             is_truth = isinstance(x, Number) and x.kind == BOOL
             if not is_truth and x not in (Constant(True), Constant(False)):
@@ -258,14 +258,14 @@ class ArrayBody(FunctionBody):
         return super().of_BoolOp(node)
 
     def of_IfExp(self, node: ast.IfExp) -> Any:
-        """One of two values, as a variable that two branches set."""
+        """Return one of two values, as a variable that two branches set."""
         name = ast.Name(f"choice {node.lineno}:{node.col_offset}", ast.Store())
         yes, no = (ast.Assign([name], x) for x in (node.body, node.orelse))
         self.do_If(ast.If(node.test, [yes], [no]))
         return self.read(name)
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
-        """What an array is, or a name in a module."""
+        """Translate an attribute of an array, or a name in a module."""
         base = self.value(node.value)
         if not isinstance(base, Grid):
             if not isinstance(base, Constant) or not isinstance(base.value, types.ModuleType):
@@ -281,7 +281,7 @@ class ArrayBody(FunctionBody):
         raise self.fail(node, "no such field")
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
-        """Entries of an array at known places."""
+        """Return entries of an array at known indices."""
         base = self.value(node.value)
         if isinstance(base, TupleValue):
             index = self._index(node.slice)
@@ -299,7 +299,7 @@ class ArrayBody(FunctionBody):
             raise self.fail(node, str(error)) from error
 
     def _index(self, node: ast.expr) -> Any:
-        """An index that is known: of NumPy, for basic indexing."""
+        """Return a known index for NumPy's basic indexing."""
         if isinstance(node, ast.Tuple):
             return tuple(self._index(x) for x in node.elts)
         if isinstance(node, ast.Slice):
@@ -313,7 +313,7 @@ class ArrayBody(FunctionBody):
         return int(value.name)
 
     def of_Call(self, node: ast.Call) -> Any:
-        """A function or method that is listed."""
+        """Translate a call of a supported function or method."""
         if any(x.arg != "dtype" or self.value(x.value) != Constant(float) for x in node.keywords):
             raise self.fail(node, "arguments by name are not supported")
         if isinstance(node.func, ast.Attribute):
@@ -328,7 +328,7 @@ class ArrayBody(FunctionBody):
     # statements
 
     def put(self, target: ast.expr, value: Any) -> None:
-        """Give a target its value: parts of an array, entries, or a variable."""
+        """Assign a value to a target: parts of an array, entries, or a variable."""
         if isinstance(target, ast.Tuple | ast.List) and isinstance(value, Grid):
             value = TupleValue(tuple(value.at(value.places()[n]) for n in range(value.shape[0])))
         if isinstance(target, ast.List):
@@ -351,7 +351,7 @@ class ArrayBody(FunctionBody):
         self._store([slots[n] for n in places.ravel()], Grid(places.shape, numbers))
 
     def do_Assign(self, node: ast.Assign) -> None:
-        """x = ...; arrays that share memory are not changed later."""
+        """Translate x = ...; arrays that share memory must not be modified later."""
         shared = _views(node.value) | (set(names_set(node)) if len(node.targets) > 1 else set())
         if shared and (shared | set(names_set(node))) & self.changed:
             value = self.value(node.value)
@@ -361,7 +361,7 @@ class ArrayBody(FunctionBody):
         super().do_Assign(node)
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
-        """x += ..., x[i] += ..."""
+        """Translate x += ..., x[i] += ..."""
         now = self.value(node.target)
         value = self._operate(node, node.op, now, self.value(node.value))
         if isinstance(now, Grid) and self.grid(value).shape != now.shape:
@@ -369,7 +369,7 @@ class ArrayBody(FunctionBody):
         self.put(node.target, value)
 
     def do_Return(self, node: ast.Return) -> None:
-        """The forces."""
+        """Return the forces."""
         if node.value is None:
             self._leave_to_python()
             return
@@ -381,15 +381,15 @@ class ArrayBody(FunctionBody):
         self.jump("done")
 
     def do_Raise(self, node: ast.Raise) -> None:
-        """Python raises it."""
+        """Fall back to Python, which raises the exception."""
         self._leave_to_python()
 
     def do_Assert(self, node: ast.Assert) -> None:
-        """Python raises it."""
+        """Fall back to Python, which raises the exception."""
         self.do_If(ast.If(node.test, [ast.Pass()], [ast.Raise()]))
 
     def do_For(self, node: ast.For) -> None:
-        """Over a range, or the rows of an array."""
+        """Translate a loop over a range or over the rows of an array."""
         if node.orelse:
             raise self.fail(node, "a loop with else")
         if isinstance(node.iter, ast.Call):
@@ -408,13 +408,13 @@ class ArrayBody(FunctionBody):
                 self.statements(node.body)
 
     def do_While(self, node: ast.While) -> None:
-        """While something holds."""
+        """Translate a while loop."""
         if node.orelse:
             raise self.fail(node, "a loop with else")
         super().do_While(node)
 
     def unrolled(self, node: ast.For, first: str, last: str) -> bool:
-        """Whether a loop is written out: where that can be done, since indices have to be known."""
+        """Whether a loop is unrolled: wherever possible, because indices have to be known."""
         return is_literal(first) and is_literal(last) and not contains(node, LEAVING)
 
 
@@ -426,7 +426,7 @@ def _is_listed(target: Any) -> bool:
 
 
 def _changed_names(node: ast.AST) -> Iterator[str]:
-    """Variables of which entries are changed in place."""
+    """Yield the variables that are modified in place."""
     for x in ast.walk(node):
         if isinstance(x, ast.AugAssign) and isinstance(x.target, ast.Name):
             yield x.target.id
@@ -438,11 +438,11 @@ def _changed_names(node: ast.AST) -> Iterator[str]:
 
 
 def _views(node: ast.expr) -> set[str]:
-    """Names whose memory the arrays of an expression may share."""
+    """Return the names whose memory the arrays of an expression may share."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.Call):
-        # np.asarray gives the array itself
+        # np.asarray returns the array itself
         is_copy = not (isinstance(node.func, ast.Attribute) and node.func.attr == "asarray")
         parts = [] if is_copy else node.args
     elif isinstance(node, ast.IfExp):
@@ -457,7 +457,7 @@ def _views(node: ast.expr) -> set[str]:
 
 
 def translate_user_function(function: Any, shape: tuple[int, int], plain: int) -> str:
-    """LLVM's text of a user's function for points of a shape; plain: the address of the same in Python.
+    """Return the LLVM text of a user's function for points of a shape; plain: address of the Python function.
 
     Raises TranslationError with a reason if it cannot be translated.
     """
@@ -473,7 +473,7 @@ def translate_user_function(function: Any, shape: tuple[int, int], plain: int) -
 
 
 def find_source(function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
-    """The syntax tree of a function, if its source is still what was compiled."""
+    """Return the syntax tree of a function, if its source is unchanged since it was compiled."""
     code = function.__code__
     source = "".join(linecache.getlines(code.co_filename, function.__globals__))
     try:
@@ -503,7 +503,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _is_at(node: ast.FunctionDef | ast.Lambda, name: str, first: int, spans: list[Any]) -> bool:
-    """Whether a node is the function of a name that begins on a line and has instructions at some places."""
+    """Whether a node is the function of a name that begins on a line and has instructions at given positions."""
     if isinstance(node, ast.FunctionDef):
         return node.name == name and first == min(
             [node.lineno, *(x.lineno for x in node.decorator_list)]

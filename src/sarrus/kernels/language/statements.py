@@ -1,4 +1,4 @@
-"""Statements: what a function does, one after the other."""
+"""Statements of a function."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LEAVING = (ast.Break, ast.Continue)
 
 
 class FunctionBody(Expressions):
-    """A function being translated."""
+    """Translates a function."""
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
-        """All of it."""
+        """Translate the function."""
         parameters = list(self.hidden)
         for argument, kind in zip(node.args.args, kinds, strict=True):
             names = []
@@ -46,10 +46,10 @@ class FunctionBody(Expressions):
         return f"{head} {{\n  {body}\n}}\n"
 
     def finish(self) -> None:
-        """What follows after the last statement."""
+        """Emit what follows after the last statement."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
-        """One after the other, as far as they are reached."""
+        """Translate statements in sequence, as far as they are reachable."""
         for node in nodes:
             if self.closed:
                 return
@@ -60,21 +60,21 @@ class FunctionBody(Expressions):
                 raise self.fail(node, f"cannot be translated ({error!r})") from error
 
     def do_Expr(self, node: ast.Expr) -> None:
-        """A call, or a text."""
+        """Translate a call; ignore a docstring."""
         if not isinstance(node.value, ast.Constant):
             self.value(node.value)
 
     def do_Pass(self, node: ast.Pass) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def do_Assign(self, node: ast.Assign) -> None:
-        """x = ..., x, y = ..., x[i] = ..."""
+        """Translate x = ..., x, y = ..., x[i] = ..."""
         value = self.value(node.value)
         for target in node.targets:
             self.put(target, value)
 
     def put(self, target: ast.expr, value: Any) -> None:
-        """Give a target its value."""
+        """Assign a value to a target."""
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
         elif isinstance(target, ast.Tuple):
@@ -87,7 +87,7 @@ class FunctionBody(Expressions):
             raise self.fail(target, "no target")
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
-        """x += ..., x[i] += ..."""
+        """Translate x += ..., x[i] += ..."""
         if isinstance(node.target, ast.Name):
             now = self.read(node.target)
             self.assign(node.target.id, self.combine(node, node.op, now, node.value))
@@ -98,7 +98,7 @@ class FunctionBody(Expressions):
         self.store(*place, self.combine(node, node.op, now, node.value))
 
     def do_Return(self, node: ast.Return) -> None:
-        """A number, some numbers, or nothing."""
+        """Return one number, several numbers, or nothing."""
         if node.value is None:
             self.emit("ret void")
             self.closed = True
@@ -122,7 +122,7 @@ class FunctionBody(Expressions):
         self.closed = True
 
     def do_If(self, node: ast.If) -> None:
-        """One of two branches, or the one that is known."""
+        """Translate a branch; if the condition is known, only the selected one."""
         test = self.decided(node.test)
         if isinstance(test, Constant):
             self.statements(node.body if test.value else node.orelse)
@@ -148,19 +148,19 @@ class FunctionBody(Expressions):
             self.open(behind)
 
     def decided(self, node: ast.expr) -> Any:
-        """A condition, known where its number is."""
+        """Return a condition, as a constant if its number is known."""
         value = self.value(node)
         if isinstance(value, Number) and value.kind == INT and is_literal(value.name):
             return Constant(int(value.name) != 0)
         return value
 
     def forget(self, node: ast.stmt) -> None:
-        """What a loop changes is not known in it, nor after it."""
+        """Discard known values that a loop changes: they are unknown in it and after it."""
         for name in names_set(node):
             self.known.pop(name, None)
 
     def do_While(self, node: ast.While) -> None:
-        """While something holds."""
+        """Translate a while loop."""
         self.forget(node)
         head, body, behind = self.labels("head", "body", "behind")
         self.jump(head)
@@ -183,7 +183,7 @@ class FunctionBody(Expressions):
         self.jump(again)
 
     def do_For(self, node: ast.For) -> None:
-        """Over a range."""
+        """Translate a loop over a range."""
         call, target = node.iter, node.target
         if not (isinstance(call, ast.Call) and isinstance(target, ast.Name)):
             raise self.fail(node.iter, "loops are over ranges")
@@ -223,7 +223,7 @@ class FunctionBody(Expressions):
         self.open(behind)
 
     def unrolled(self, node: ast.For, first: str, last: str) -> bool:
-        """Whether a loop is written out: of known length, gone through to its end, not rarely reached."""
+        """Whether a loop is unrolled: of known length, without early exit, and not in cold code."""
         if not self.module.unrolls or self.rare or not (is_literal(first) and is_literal(last)):
             return False
         return not contains(node, LEAVING)
@@ -233,5 +233,5 @@ class FunctionBody(Expressions):
         self.jump(self.loops[-1][1])
 
     def do_Continue(self, node: ast.Continue) -> None:
-        """Go on with the loop."""
+        """Continue with the next iteration."""
         self.jump(self.loops[-1][0])

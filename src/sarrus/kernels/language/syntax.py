@@ -1,4 +1,4 @@
-"""Properties of syntax trees that the translator needs again and again; each is computed once."""
+"""Properties of syntax trees that the translator needs repeatedly; each is computed once."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-# results that are kept: more than all kernels have statements
+# cache size: more than the number of statements in all kernels
 MOST_KEPT = 8192
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def names_set(node: ast.AST) -> tuple[str, ...]:
-    """Variables that are set somewhere in a statement, each once."""
+    """Return the variables that a statement sets anywhere, each once."""
     found = (x for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
     return tuple(dict.fromkeys(x.id for x in found))
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def contains(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
-    """Whether one of these kinds of nodes is somewhere in a statement."""
+    """Whether a statement contains a node of one of these kinds."""
     return any(isinstance(x, kinds) for x in ast.walk(node))
 
 
 def list_statements(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """All statements, nested ones included; expressions are not searched."""
+    """Yield all statements, including nested ones; expressions are not searched."""
     for node in nodes:
         yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 
 
 class Text:
-    """A function being translated. settled: kinds of its variables and of its result, as far as they are known.
+    """Translates a function. settled: kinds of its variables and of its result, as far as known.
 
-    hidden: parameters that all functions of a module take and hand on, besides their own.
+    hidden: parameters that all functions of a module take and pass on, besides their own.
 
-    fuses: whether a sum with a product is rounded once, where the processor can; the text says which sums, so that
-    all code made of a kernel gives the same bits. widened: whether a kind turned out to be another one on the way.
+    fuses: whether a sum with a product is rounded once, where the processor supports it; the text specifies which
+    sums, so that all code generated from a kernel gives the same bits. widened: whether a kind changed during
+    translation.
     """
 
     hidden: tuple[str, ...] = ()
@@ -53,8 +54,7 @@ class Text:
         self.lines: list[str] = []
         self.slots: dict[str, list[str]] = {}
         self.bound: dict[str, Any] = {}
-        # integers that variables are known to be at this place; how deep in what is written out, and in what is
-        # rarely reached there
+        # integer values of variables known at this point; nesting depth of unrolled code, and of cold code
         self.known: dict[str, str] = {}
         self.depth = self.rare = 0
         self.loaded: dict[Any, Any] = {}
@@ -67,51 +67,51 @@ class Text:
         self.outside = {n: c.cell_contents for n, c in zip(free, closure, strict=True)}
 
     def emit(self, text: str) -> None:
-        """A line without a result."""
+        """Append a line without a result."""
         self.lines.append(text)
 
     def line(self, text: str) -> str:
-        """A line with a result; its name."""
+        """Append a line with a result; return its name."""
         self.count += 1
         self.lines.append(f"%t{self.count} = {text}")
         return f"%t{self.count}"
 
     def early(self, text: str) -> str:
-        """The same before all others: what is done once."""
+        """Append a line with a result at the beginning of the function, for what is done once; return its name."""
         self.count += 1
         self.begin.append(f"%t{self.count} = {text}")
         return f"%t{self.count}"
 
     def labels(self, *words: str) -> list[str]:
-        """New labels."""
+        """Return new labels."""
         self.count += 1
         return [f"{word}{self.count}" for word in words]
 
     def open(self, label: str) -> None:
-        """Go on at a label."""
+        """Continue at a label."""
         self.lines.append(f"\n{label}:")
         self.closed = False
 
     def jump(self, label: str) -> None:
-        """Go to a label, if this is reached."""
+        """Jump to a label, if this point is reachable."""
         if not self.closed:
             self.emit(f"br label %{label}")
         self.closed = True
 
     def branch(self, truth: Number, yes: str, no: str) -> None:
-        """Go to one of two labels."""
+        """Jump to one of two labels."""
         self.emit(f"br i1 {truth.name}, label %{yes}, label %{no}")
         self.closed = True
 
     def fail(self, node: ast.AST, why: str) -> TranslationError:
-        """What is no part of the language, with its place."""
+        """Return the error for code that the language does not support, with its location."""
         where = f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', 0)}"
         return TranslationError(f"{where}: {why}: {ast.unparse(node)}")
 
     # variables
 
     def assign(self, name: str, value: Any) -> None:
-        """Let a variable be a value."""
+        """Assign a value to a variable."""
         if not isinstance(value, Number | Array):
             if isinstance(value, Constant) and isinstance(value.value, bool):
                 value = self.number(value)
@@ -139,11 +139,11 @@ class Text:
             self.emit(f"store {text} {part}, ptr {slot}")
 
     def new_slot(self, kind: str) -> str:
-        """Memory of a variable."""
+        """Allocate memory for a variable."""
         return self.early(f"alloca {kind}")
 
     def read(self, node: ast.Name) -> Any:
-        """A variable, or what its name is outside."""
+        """Return a variable, or the value of its name outside the function."""
         name = node.id
         if name in self.known:
             return Number(INT, self.known[name])
@@ -162,7 +162,7 @@ class Text:
         raise self.fail(node, "unknown name")
 
     def wrap(self, value: Any) -> Any:
-        """What a name outside stands for."""
+        """Return the value of a name outside the function."""
         if isinstance(value, bool | np.bool_):
             return Constant(bool(value))
         if isinstance(value, int | np.integer):
@@ -174,7 +174,7 @@ class Text:
         return Constant(value)
 
     def table(self, values: np.ndarray) -> Array:
-        """An array of constants."""
+        """Return an array of constants."""
         if values.dtype != np.float64:
             raise TranslationError(f"constants are floats, not {values.dtype}")
         name = f"@table{self.module.place_of(values.tobytes())}"
@@ -184,7 +184,7 @@ class Text:
         return Array(FLOAT, name, tuple(str(n) for n in values.shape))
 
     def convert(self, value: Any, kind: str) -> Number:
-        """A number as another kind."""
+        """Convert a number to another kind."""
         value = self.number(value)
         if value.kind == kind:
             return value
@@ -214,50 +214,50 @@ class Text:
     def within(
         self, index: Number, size: str, node: ast.AST | None = None, end: bool = False
     ) -> None:
-        """Make sure that an index is within bounds, or at the end: only checked code does (checks.py)."""
+        """Check that an index is within bounds, or at the end; only checked code does (checks.py)."""
 
     def within_lanes(self, t: Number, width: int, size: str) -> None:
-        """The same of so many numbers from the t-th lanes of a row on."""
+        """Check `width` numbers of a row, from the t-th group of lanes on."""
 
     def sizes_in_lanes(self, sizes: tuple[str, ...]) -> tuple[str, ...]:
-        """Sizes of an array of lanes, whose last axis fills them."""
+        """Return the sizes of an array of lanes; the lanes form the last axis."""
         return sizes[:-1]
 
     def share(self, value: Number) -> Number:
-        """What runs in lanes share: here there is one."""
+        """Return the value that all runs share: without lanes there is only one run."""
         return value
 
     def split(self, value: Number) -> tuple[Number, Number]:
-        """The parts of a wide number."""
+        """Return the high and low parts of a double-double number."""
         high, low = (self.line(f"extractelement {WIDE} {value.name}, i64 {n}") for n in (0, 1))
         return Number(FLOAT, high), Number(FLOAT, low)
 
     def join(self, high: Number, low: Number) -> Number:
-        """A wide number of its parts."""
+        """Return a double-double number from its parts."""
         half = self.line(f"insertelement {WIDE} poison, double {high.name}, i64 0")
         return Number(WIDE, self.line(f"insertelement {WIDE} {half}, double {low.name}, i64 1"))
 
     def part_of(self, value: Number, n: int) -> Number:
-        """The value of a dual number (0), or one of its derivatives."""
+        """Return the value of a dual number (0), or one of its derivatives."""
         return Number(FLOAT, self.line(f"extractelement {DUAL} {value.name}, i64 {n}"))
 
     def put_value(self, dual: Number, value: Number) -> Number:
-        """A dual number with another value."""
+        """Return a dual number with another value."""
         text = f"insertelement {DUAL} {dual.name}, double {value.name}, i64 0"
         return Number(DUAL, self.line(text))
 
     def spread_value(self, dual: Number) -> Number:
-        """The value of a dual number in all its parts."""
+        """Return the value of a dual number copied to all its parts."""
         zeros = f"<{PARTS} x i32> zeroinitializer"
         text = f"shufflevector {DUAL} {dual.name}, {DUAL} poison, {zeros}"
         return Number(DUAL, self.line(text))
 
     def rates_of(self, dual: Number) -> Number:
-        """A dual number with zero for its value."""
+        """Return a dual number with its value set to zero."""
         return self.put_value(dual, Number(FLOAT, hexadecimal(0.0)))
 
     def number(self, value: Any) -> Number:
-        """A value that has to be a number."""
+        """Return a value that has to be a number."""
         if isinstance(value, Constant) and isinstance(value.value, bool):
             return Number(BOOL, "true" if value.value else "false")
         if not isinstance(value, Number):

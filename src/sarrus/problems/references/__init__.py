@@ -1,1 +1,1 @@
-"""Exact motions of the problems: closed forms and quadratures that know nothing of the simulator."""
+"""Exact motions of the problems: closed forms and quadratures, independent of the simulator."""

@@ -1,16 +1,16 @@
 """Motion of Andrews' squeezer from rest, by one quadrature in the crank angle.
 
-Points are complex numbers. The crank O F stands at beta; E, G and H are meetings of circles,
+Points are complex numbers. The crank O F is at angle beta; E, G and H are intersections of circles,
 
     |E - F| = d, |E - B| = ss;    |G - A| = zt, |G - E| = e;    |H - A| = u, |H - E| = zf
 
-always on the side of the start, so all bodies are functions of beta. With their rates per unit of beta,
-T = m(beta) beta'^2 / 2, and the constant torque tau on the crank only adds to the energy:
+always on the side of the initial configuration, so all bodies are functions of beta. With their rates per unit of
+beta, T = m(beta) beta'^2 / 2, and the constant torque tau on the crank only adds to the energy:
 
     m(beta) beta'^2 / 2 = tau (beta - beta0) + V(beta0) - V(beta),    V = c0/2 (|C - D| - l0)^2
 
-The crank turns one way only. beta = beta0 + u^2 takes the start from rest out of dt/du. Names are those
-of the IVP test set [MazziaMagherini2008]. Measured: see docs/problems.md.
+The crank never reverses. The substitution beta = beta0 + u^2 removes the singularity of dt/du at the start from
+rest. Names are those of the IVP test set [MazziaMagherini2008]. Measured errors: see docs/problems.md.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
 STIFFNESS, FREE_LENGTH, TORQUE = 4530.0, 0.07785, 0.033
 
-# the start, in u; width of later panels in beta: the last terms are then rounding; nodes of a mean
+# End of the starting interval, in u; width of later panels in beta, with which the last terms are at rounding
+# level; nodes of a mean.
 NEAR, PANEL, NODES = 0.8, 0.3, 20
 
 
 class SqueezerPose(NamedTuple):
-    """All bodies at crank angles: joints, spring point, centres and their rates per unit of beta."""
+    """All bodies at given crank angles: joints, spring point, centres of mass and their rates per unit of beta."""
 
     E: Complex
     F: Complex
@@ -54,7 +55,7 @@ class SqueezerPose(NamedTuple):
 
 
 def squeezer_pose(beta: ArrayLike) -> SqueezerPose:
-    """Where all bodies are, and how they move, at crank angles [rad] of any shape."""
+    """Return positions of all bodies and their rates at crank angles [rad] of any shape."""
     turn: Complex = np.asarray(np.exp(1j * np.asarray(beta, dtype=np.float64)), np.complex128)
     F_ = RR * turn
     E_ = _meet(F_, D, B, SS, 1.0)
@@ -104,7 +105,7 @@ def squeezer_pose(beta: ArrayLike) -> SqueezerPose:
 
 
 def squeezer_energy(beta: ArrayLike) -> tuple[Floats, Floats]:
-    """Effective inertia m(beta) [kg m2] and energy of the spring V(beta) [J]."""
+    """Return the effective inertia m(beta) [kg m2] and the energy of the spring V(beta) [J]."""
     pose = squeezer_pose(beta)
     inertia = plain_sum(
         m * np.abs(rate) ** 2 + i * spin**2
@@ -115,17 +116,17 @@ def squeezer_energy(beta: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def squeezer_angle(times: ArrayLike, beta0: float) -> tuple[Floats, Floats]:
-    """Crank angle [rad] and its rate [rad/s] at times [s] from rest at beta0."""
+    """Return the crank angle [rad] and its rate [rad/s] at times [s], from rest at beta0."""
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    # powers of two: few clocks for many judgements
+    # Powers of two, so that few solutions are computed for many requests.
     reach = 2.0 ** np.ceil(np.log2(max(float(np.abs(t).max(initial=0.0)), 0.05)))
-    # the motion is the same backwards from rest
+    # From rest, the motion is symmetric in time.
     u, rate = _solve_clock(beta0, reach).read(np.abs(t))
     return beta0 + u * u, 2.0 * u * rate * np.sign(t)
 
 
 def squeezer_reference(times: ArrayLike, beta0: float) -> Floats:
-    """Position and velocity of the point F; the crank starts at beta0 [rad], at rest.
+    """Return position and velocity of the point F; the crank starts at beta0 [rad], at rest.
 
     times: instants [s], shape (n,)
     returns: columns x, y [m], vx, vy [m/s], shape (n, 4)
@@ -137,7 +138,7 @@ def squeezer_reference(times: ArrayLike, beta0: float) -> Floats:
 
 @lru_cache(maxsize=8)
 def _solve_clock(beta0: float, reach: float) -> TimeOfAngle:
-    """t(u) at least as far as `reach` seconds."""
+    """Return t(u) for at least `reach` seconds."""
     _, V0 = squeezer_energy(beta0)
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
 
@@ -145,7 +146,7 @@ def _solve_clock(beta0: float, reach: float) -> TimeOfAngle:
         square = u * u
         inertia, V = squeezer_energy(beta0 + square)
         drop = (V0 - V) / square
-        # near the start the mean of -dV/dbeta, because the difference has few digits
+        # Near the start, use the mean of -dV/dbeta, because the difference loses digits by cancellation.
         near = u < NEAR
         inside = square[near][:, None] * (0.5 + 0.5 * nodes)
         drop[near] = -_spring_slope(beta0 + inside) @ (0.5 * weights)
@@ -153,12 +154,12 @@ def _solve_clock(beta0: float, reach: float) -> TimeOfAngle:
 
     first, turns = np.linspace(0.0, NEAR, 5)[:-1], 2.0
     while True:
-        # panels of equal width in beta, but for the first ones
+        # Panels of equal width in beta, except the first ones.
         breaks = np.concatenate([first, np.sqrt(np.arange(NEAR**2, 2.0 * np.pi * turns, PANEL))])
         clock = make_clock(slope, breaks)
         if not clock.duration <= reach:
             return clock
-        # the angle grows like the square of the time
+        # The angle grows with the square of the time.
         turns *= 1.1 * (reach / clock.duration) ** 2 + 0.1
 
 
@@ -171,7 +172,7 @@ def _spring_slope(beta: Floats) -> Floats:
 
 
 def _meet(a: Complex | complex, ra: float, b: Complex | complex, rb: float, side: float) -> Complex:
-    """The meeting of two circles, left (1) or right (-1) of the way from a to b."""
+    """Return the intersection of two circles, left (1) or right (-1) of the line from a to b."""
     way = b - a
     square = np.abs(way) ** 2
     along = 0.5 * (1.0 + (ra * ra - rb * rb) / square)

@@ -30,13 +30,13 @@ from numpy.typing import ArrayLike
 
 from ...arrays import Floats
 
-# joints P0..P5 at the start, in units of the rod length, and their axes
+# Joints P0..P5 at the start, in units of the rod length, and their axes.
 START_POINTS = np.array(
     [[0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1]], dtype=np.float64
 )
 START_AXES = np.eye(3)[[1, 2, 0, 1, 2, 0]]
 
-# samples of dt/dphi over its period pi; of the 64 terms about 30 are above rounding
+# Samples of dt/dphi over its period pi; of the 64 terms about 30 are above rounding level.
 NODES = 128
 NEWTON_STEPS = 6
 
@@ -48,7 +48,7 @@ def bricard_reference(
     length: float = 1.0,
     mass: float = 1.0,
 ) -> Floats:
-    """Position and velocity of the joint P2 that starts at (length, -length, 0) at rest.
+    """Return position and velocity of the joint P2, which starts at (length, -length, 0) at rest.
 
     times: instants [s], shape (n,)
     section: side of the square rods [m], 0 for thin rods
@@ -70,10 +70,10 @@ def bricard_reference(
 
 
 def bricard_chain(a: ArrayLike) -> tuple[Floats, Floats]:
-    """Joint points and axes with the first rod turned by a about y, rod length 1.
+    """Return joint points and axes with the first rod rotated by a about y, rod length 1.
 
-    Each joint turns everything after it, so P5 and its axis come out at the end of the chain
-    and meet the ground only because the loop closes.
+    Each joint rotates everything after it. P5 and its axis are thus computed at the end of the chain, and they
+    coincide with those of the ground only because the loop closes.
 
     a: angles [rad] with sin(a) >= -1/2, any shape
     returns: points and unit axes of P0..P5, each of shape a.shape + (6, 3)
@@ -92,17 +92,17 @@ def bricard_chain(a: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def bricard_inertia(a: ArrayLike, section: float, length: float = 1.0, mass: float = 1.0) -> Floats:
-    """Effective inertia M(a) of the five moving rods, T = M(a) a'^2 / 2 [kg m2]."""
+    """Return the effective inertia M(a) of the five moving rods, T = M(a) a'^2 / 2 [kg m2]."""
     a = np.asarray(a, dtype=np.float64)
     points, axes = bricard_chain(a)
     points = length * points
 
-    # unit rate of a: every joint adds its own rate about its axis
+    # For a unit rate of a, every joint adds its own rate about its axis.
     db_da = -np.cos(a) / ((1.0 + np.sin(a)) * np.sqrt(1.0 + 2.0 * np.sin(a)))
     rates = np.stack([np.ones_like(a), db_da] * 3, axis=-1)[..., :5]
     omega = np.cumsum(rates[..., None] * axes[..., :5, :], axis=-2)
 
-    # velocities of the mid-points, from the ground along the chain
+    # Velocities of the midpoints, from the ground along the chain.
     rods = np.diff(points, axis=-2)
     steps = np.cross(omega, rods)
     centres = np.cumsum(steps, axis=-2) - 0.5 * steps
@@ -117,7 +117,7 @@ def bricard_inertia(a: ArrayLike, section: float, length: float = 1.0, mass: flo
 
 
 def _rotation(axis: Floats, angle: Floats) -> Floats:
-    """Rotation matrices about one of the coordinate axes."""
+    """Return rotation matrices about one of the coordinate axes."""
     cross = np.cross(np.eye(3), axis)
     c, s = np.cos(angle)[..., None, None], np.sin(angle)[..., None, None]
     return c * np.eye(3) + s * cross + (1.0 - c) * np.outer(axis, axis)
@@ -125,7 +125,7 @@ def _rotation(axis: Floats, angle: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _solve_series(section: float, gravity: float, length: float, mass: float) -> Floats:
-    """Coefficients c of dt/dphi = sum_n c_n cos(2 n phi) [s]."""
+    """Return the coefficients c of dt/dphi = sum_n c_n cos(2 n phi) [s]."""
     if section < 0.0 or gravity <= 0.0 or length <= 0.0 or mass <= 0.0:
         raise ValueError("need section >= 0, gravity > 0, length > 0 and mass > 0")
     phi = np.pi * np.arange(NODES) / NODES
@@ -148,9 +148,9 @@ def _solve_phase(t: Floats, c: Floats) -> tuple[Floats, Floats]:
     sines = np.concatenate([[0.0], 0.5 * c[1:] / n])
     t = np.mod(t, 2.0 * np.pi * c[0])
     phi = t / c[0]
-    # five steps reach rounding level from this start, whatever the time
+    # From this start, five iterations reach rounding level at any time.
     for _ in range(NEWTON_STEPS):
-        # sums of cos(2 n phi) and sin(2 n phi) are parts of polynomials in exp(2 i phi)
+        # Sums of cos(2 n phi) and sin(2 n phi) are real and imaginary parts of polynomials in exp(2 i phi).
         z = np.exp(2j * phi)
         dt_dphi = polyval(z, c).real
         phi -= (c[0] * phi + polyval(z, sines).imag - t) / dt_dphi

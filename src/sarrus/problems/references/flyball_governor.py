@@ -1,17 +1,18 @@
 """Motion of the stiff flyball governor in three coordinates, by collocation of high order.
 
-The motion is symmetric: shaft angle phi, angle beta of both rods below the horizontal, height s of the
-slider. phi is cyclic, so with the moment of inertia I(beta) about the shaft, a = 0.05 m the offset of
-the hinges, m, p, M the masses of a rod, a tip and the slider,
+The motion is symmetric: shaft angle phi, angle beta of both rods below the horizontal, height s of the slider. phi
+is cyclic, so with the moment of inertia I(beta) about the shaft, a = 0.05 m the offset of the hinges, m, p, M the
+masses of a rod, a tip and the slider,
 
     H = I(beta) phi' = constant
     I = 2 (p (a + cos b)^2 + m (a + cos(b)/2)^2 + i (cos b)^2 + j (sin b)^2) + I_slider + I_shaft
     2 (p + m/4 + i) beta'' = H^2 I'(beta) / (2 I^2) + 2 g (p + m/2) cos(b) - 2 f dl/dbeta
     M s'' = -M g - 2 f dl/ds,    f = K (l - l0) + C l',    l^2 = (cos(b)/2)^2 + (1 - sin(b)/2 - s)^2
 
-i across and j about the axis of a rod. The dampers make it stiff: a rate of about 8000 1/s beside
-swings of a second. On each panel beta'' and s'' are polynomials that satisfy the equations at the
-Radau points; their two integrals are exact. Panels begin with 1e-5 s and grow to LONGEST.
+with the inertia i of a rod normal to its axis and j about it. The dampers make the problem stiff: a rate of about
+8000 1/s together with oscillations of about a second. On each panel beta'' and s'' are polynomials that satisfy
+the equations at the Radau points; their first and second integrals are exact. Panels start at 1e-5 s and grow to
+LONGEST.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike
 from ...arrays import Floats
 
 STAGES = 24
-# panels [s]; steps of Newton's method at most
+# Panel lengths and longest time [s]; most Newton iterations.
 FIRST, LONGEST, FURTHEST = 1e-5, 0.2, 1000.0
 ITERATIONS = 12
 
@@ -39,7 +40,7 @@ START = np.array([np.pi / 6.0, 0.5])
 
 
 class Inertia(NamedTuple):
-    """Of a rod across and about its axis, and of the shaft about its own [kg m2]."""
+    """Inertia of a rod normal to and about its axis, and of the shaft about its own [kg m2]."""
 
     across: float
     about: float
@@ -47,14 +48,14 @@ class Inertia(NamedTuple):
 
 
 def read_inertia(section: float) -> Inertia:
-    """Rods and shaft as prisms with a square section of this side [m], masses kept; 0 for thin ones."""
+    """Return the inertia of rods and shaft as prisms of square section [m], with the same mass; 0: thin rods."""
     square = section**2
     about = ROD_MASS * square / 6.0
     return Inertia(ROD_MASS * (1.0 + square) / 12.0, about, about)
 
 
 def spin_inertia(beta: Floats, inertia: Inertia) -> tuple[Floats, Floats, Floats]:
-    """Moment of inertia about the shaft [kg m2] and its first two derivatives by beta."""
+    """Return the moment of inertia about the shaft [kg m2] and its first two derivatives by beta."""
     sin, cos = np.sin(beta), np.cos(beta)
     # I = c0 + c1 cos + c2 cos^2
     c2 = 2.0 * (TIP_MASS + ROD_MASS / 4.0 + inertia.across - inertia.about)
@@ -65,17 +66,17 @@ def spin_inertia(beta: Floats, inertia: Inertia) -> tuple[Floats, Floats, Floats
 
 
 def governor_accelerations(q: Floats, v: Floats, inertia: Inertia) -> tuple[Floats, Floats, Floats]:
-    """(beta'', s''), and their derivatives by (beta, s) and by (beta', s'), over instants (n, 2)."""
+    """Return (beta'', s''), and their derivatives by (beta, s) and by (beta', s'), at n states (n, 2)."""
     H = float(spin_inertia(START[:1], inertia)[0][0]) * SPEED
     b, s = q.T
     sin, cos = np.sin(b), np.cos(b)
     rise = 1.0 - 0.5 * sin - s
     length = np.sqrt(0.25 * cos * cos + rise * rise)
-    # first and second derivatives of l by (beta, s): l l_i = u_i, l l_ij = u_ij - l_i l_j
+    # First and second derivatives of l by (beta, s): l l_i = u_i, l l_ij = u_ij - l_i l_j.
     half = np.stack([-0.25 * cos * sin - 0.5 * cos * rise, -rise], axis=-1)
     l1 = half / length[:, None]
     u2 = np.empty((len(b), 2, 2))
-    # of 1/2 l^2 = 1/8 cos^2 + 1/2 rise^2
+    # Second derivatives of 1/2 l^2 = 1/8 cos^2 + 1/2 rise^2.
     u2[:, 0, 0] = -0.25 * (cos * cos - sin * sin) + 0.5 * sin * rise + 0.25 * cos * cos
     u2[:, 0, 1] = u2[:, 1, 0] = 0.5 * cos
     u2[:, 1, 1] = 1.0
@@ -88,7 +89,7 @@ def governor_accelerations(q: Floats, v: Floats, inertia: Inertia) -> tuple[Floa
     load = -2.0 * force[:, None] * l1
     load[:, 0] += 0.5 * (H / total) ** 2 * first + weight * cos
     load[:, 1] -= SLIDER_MASS * GRAVITY
-    # the damper's part of d force / dq is C l_ij v_j
+    # The damper's part of d force / dq is C l_ij v_j.
     force_q = STIFFNESS * l1 + DAMPING * np.einsum("nij,nj->ni", l2, v)
     load_q = -2.0 * (l1[:, :, None] * force_q[:, None, :] + force[:, None, None] * l2)
     load_q[:, 0, 0] += 0.5 * (H / total) ** 2 * (second - 2.0 * first**2 / total) - weight * sin
@@ -97,7 +98,7 @@ def governor_accelerations(q: Floats, v: Floats, inertia: Inertia) -> tuple[Floa
 
 
 def governor_reference(times: ArrayLike, section: float = 0.01) -> Floats:
-    """Position and velocity of the slider's centre.
+    """Return position and velocity of the slider's centre.
 
     times: instants [s], shape (n,), not negative
     section: side of the square rods and shaft [m], 0 for thin ones
@@ -105,7 +106,7 @@ def governor_reference(times: ArrayLike, section: float = 0.01) -> Floats:
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     breaks, states, once, twice = _motion(section).until(float(np.max(t, initial=1.0)))
-    # before the start there is no motion: the start is shown
+    # Before the start there is no motion: return the initial state.
     late = np.maximum(t, 0.0)
     panel = np.clip(np.searchsorted(breaks, late, side="right") - 1, 0, len(breaks) - 2)
     h, within = breaks[panel + 1] - breaks[panel], late - breaks[panel]
@@ -118,20 +119,20 @@ def governor_reference(times: ArrayLike, section: float = 0.01) -> Floats:
 
 
 class _Motion:
-    """The motion as far as it was asked for: panels are added when needed."""
+    """The motion up to the latest requested time; panels are added as needed."""
 
     def __init__(self, section: float) -> None:
         self.inertia = read_inertia(section)
         self.breaks = [0.0]
         # (beta, s, beta', s') at the breaks
         self.states = [np.concatenate([START, np.zeros(2)])]
-        # Legendre series of the first and second integral of s'' over each panel
+        # Legendre series of the first and second integral of s'' over each panel.
         self.once: list[Floats] = []
         self.twice: list[Floats] = []
         self.last = np.zeros(2)
 
     def until(self, reach: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Breaks, states there, and the series of the panels, up to `reach` seconds."""
+        """Return breaks, states there, and the series of the panels, up to `reach` seconds."""
         if reach > FURTHEST:
             raise ValueError(f"the governor's reference ends at {FURTHEST:g} s, not {reach:g} s")
         while self.breaks[-1] <= reach:
@@ -152,7 +153,7 @@ class _Motion:
             K -= h * f_v[:, :, None, :] * A[:, None, :, None]
             step = np.linalg.solve(K.reshape(a.size, a.size), (f - a).ravel()).reshape(a.shape)
             a = a + step
-            # the next step would be of the size of this one squared
+            # The next step would be of the order of this one squared.
             if np.abs(step).max() <= 1e-8 * np.abs(a).max():
                 break
         self.breaks.append(self.breaks[-1] + h)
@@ -170,10 +171,10 @@ def _motion(section: float) -> _Motion:
 
 @lru_cache(maxsize=2)
 def _radau_points(stages: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Radau points c on (0, 1] and A: integrals from 0 to c_i of the polynomials through them.
+    """Return Radau points c on (0, 1] and A: integrals from 0 to c_i of the interpolating polynomials.
 
-    Also the matrices that give Legendre coefficients, over the panel, of the first and the second
-    integral of the polynomial through values at the points.
+    Also return the matrices that map values at the points to the Legendre coefficients, over the panel, of the
+    first and the second integral of the interpolating polynomial.
     """
     x = np.sort(legendre.legroots([*np.zeros(stages - 1), -1.0, 1.0]).real)
     x[-1] = 1.0

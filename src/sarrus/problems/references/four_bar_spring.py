@@ -1,15 +1,15 @@
-"""The four-bar with a diagonal spring in its one angle.
+"""The four-bar with a diagonal spring, in its single angle.
 
-Ground pins A = (0, 0) and D = (1, 0), three thin bars A B, B C, D C of 1 m and 1 kg; while it is a
-parallelogram both cranks stand at phi, and C = (1 + cos(phi), sin(phi)). The spring from A to C has the
-length l = 2 cos(phi/2):
+Ground pins A = (0, 0) and D = (1, 0), three thin bars A B, B C, D C of 1 m and 1 kg; while it is a parallelogram
+both cranks are at angle phi, and C = (1 + cos(phi), sin(phi)). The spring from A to C has the length
+l = 2 cos(phi/2):
 
     5/3 phi'' = -V'(phi) - c sin(phi/2)^2 phi',    V = 2 g sin(phi) + k/2 (2 cos(phi/2) - l0)^2
     V'  = 2 g cos(phi) - k (2 cos(phi/2) - l0) sin(phi/2)
     V'' = -2 g sin(phi) - k/2 (2 cos(phi/2) - l0) cos(phi/2) + k sin(phi/2)^2
 
-At an equilibrium, 5/3 z^2 + c sin(phi/2)^2 z + V'' = 0 gives the eigenvalues. The motion is integrated by
-a Runge-Kutta method of order eight [HairerNorsettWanner1993].
+At an equilibrium, 5/3 z^2 + c sin(phi/2)^2 z + V'' = 0 gives the eigenvalues. The motion is integrated by a
+Runge-Kutta method of order eight [HairerNorsettWanner1993].
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ...arrays import Floats
 from .quadrature import solve_densely
 
 GRAVITY, STIFFNESS, FREE_LENGTH, INERTIA = 9.81, 25.0, np.sqrt(2.0), 5.0 / 3.0
-# of integration [s]; its interpolation is then as good as its steps
+# Longest integration step [s]; the interpolation is then as accurate as the steps.
 LONGEST_STEP = 0.02
 FURTHEST = 1000.0
 
 
 def potential_slopes(phi: ArrayLike) -> tuple[Floats, Floats]:
-    """V' and V'' at angles [rad]."""
+    """Return V' and V'' at angles [rad]."""
     half = 0.5 * np.asarray(phi, dtype=np.float64)
     sin, cos = np.sin(half), np.cos(half)
     stretch = 2.0 * cos - FREE_LENGTH
@@ -40,7 +40,7 @@ def potential_slopes(phi: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def equilibrium_angle() -> float:
-    """The stable angle between upright and flat [rad]."""
+    """Return the stable equilibrium angle between upright and flat [rad]."""
     phi = 2.2
     for _ in range(8):
         first, second = potential_slopes(phi)
@@ -49,7 +49,7 @@ def equilibrium_angle() -> float:
 
 
 def small_eigenvalues(damping: float) -> tuple[complex, complex]:
-    """Eigenvalues [1/s] of small motions about the equilibrium, the one above the real axis first."""
+    """Return the eigenvalues [1/s] of small motions about the equilibrium, positive imaginary part first."""
     phi = equilibrium_angle()
     c, K = damping * np.sin(0.5 * phi) ** 2, float(potential_slopes(phi)[1])
     root = np.sqrt(complex(c * c - 4.0 * INERTIA * K))
@@ -57,7 +57,7 @@ def small_eigenvalues(damping: float) -> tuple[complex, complex]:
 
 
 def four_bar_spring_reference(times: ArrayLike, angle: float, damping: float) -> Floats:
-    """Position and velocity of C from rest at an angle [rad]; damping [N s/m].
+    """Return position and velocity of C, released at rest at an angle [rad]; damping [N s/m].
 
     times: instants [s], shape (n,), not negative
     returns: columns x, y [m], vx, vy [m/s], shape (n, 4)

@@ -1,12 +1,12 @@
-"""Motion of a symmetric top by its axis alone.
+"""Motion of a symmetric top, from the direction of its axis alone.
 
-n: unit vector from the fixed point to the centre of mass; I1 across it and I3 about it, at the fixed
-point. The spin w3 about n is constant and the angular momentum is L = I1 n x n' + I3 w3 n, so
+n: unit vector from the fixed point to the centre of mass; I1, I3: moments of inertia at the fixed point, normal to
+n and about it. The spin w3 about n is constant and the angular momentum is L = I1 n x n' + I3 w3 n, so
 
     I1 n x n'' = m l n x g - I3 w3 n',    n'' = (n x n'') x n - |n'|^2 n
 
-six numbers, whose fastest motion is the nutation of I3 w3 / I1 = 4.6 rad/s, not the spin of 150.
-Integrated by a Runge-Kutta method of order eight [HairerNorsettWanner1993].
+These are six unknowns, whose fastest motion is the nutation at I3 w3 / I1 = 4.6 rad/s, not the spin at 150 rad/s.
+They are integrated by a Runge-Kutta method of order eight [HairerNorsettWanner1993].
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ...arrays import Floats
 from .quadrature import solve_densely
 
 MASS, GRAVITY = 15.0, 9.81
-# about the centre, which is 1 m from the fixed point
+# About the centre of mass, which is 1 m from the fixed point.
 ACROSS, ABOUT = 0.234375, 0.46875
 LENGTH = 1.0
 START_AXIS = np.array([0.0, 1.0, 0.0])
 START_SPIN = np.array([0.0, 150.0, -4.61538])
-# of integration [s]; its interpolation is then as good as its steps
+# Longest integration step [s]; the interpolation is then as accurate as the steps.
 LONGEST_STEP = 0.01
 
 
 def top_reference(times: ArrayLike) -> Floats:
-    """Position and velocity of the centre of mass.
+    """Return position and velocity of the centre of mass.
 
     times: instants [s], shape (n,)
     returns: columns x, y, z [m], vx, vy, vz [m/s], shape (n, 6)
@@ -46,7 +46,7 @@ def top_reference(times: ArrayLike) -> Floats:
 
 
 def top_rates(state: Floats) -> Floats:
-    """Rates of (n, n')."""
+    """Return the rates of (n, n')."""
     n, n1 = state[:3], state[3:]
     I1, I3 = ACROSS + MASS * LENGTH**2, ABOUT
     gravity = np.array([0.0, 0.0, -GRAVITY])

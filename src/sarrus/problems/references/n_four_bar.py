@@ -3,16 +3,15 @@
 All cranks share one angle theta from the upward vertical, so the mechanism is a pendulum:
 
     theta'' = k sin(theta),    theta'^2 = w^2 + 2 k (1 - cos(theta)),    theta(0) = 0
-    k = (weight moment of N+1 cranks and N couplers) / (their inertia),  w = speed / length
+    k = (gravity moment of N+1 cranks and N couplers) / (their inertia),  w = speed / length
 
-With y = theta/2 - pi/2 this reads y'^2 = a^2 cos(y)^2 + b^2 sin(y)^2, a^2 = w^2/4 + k,
-b = |w|/2, hence y = am(a (t - H) | m) with m = k/a^2 and H = pi / (2 agm(a, b)), the time
-from upright to hanging. The pair (a, b) replaces m everywhere: 1 - m would lose digits for
-slow starts.
+With y = theta/2 - pi/2 this reads y'^2 = a^2 cos(y)^2 + b^2 sin(y)^2, a^2 = w^2/4 + k, b = |w|/2, hence
+y = am(a (t - H) | m) with m = k/a^2 and H = pi / (2 agm(a, b)), the time from upright to hanging. The pair (a, b)
+replaces m everywhere, because 1 - m would lose digits for slow starts.
 
-Measured against mpmath at 60 digits with the same binary inputs, N from 1 to 1000, speeds 0.01
-to 30 m/s, times to 100 s: positions within 1e-15 m, velocities within 1e-15 of the largest
-speed (3e-14 m/s at 30 m/s), flat times within 2e-14 s, the spacing of doubles near 100.
+Measured against mpmath at 60 digits with the same binary inputs, N from 1 to 1000, speeds 0.01 to 30 m/s, times to
+100 s: positions within 1e-15 m, velocities within 1e-15 of the largest speed (3e-14 m/s at 30 m/s), flat times
+within 2e-14 s, the spacing of doubles near 100.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ DIGITS = 50
 
 
 class Rotation(NamedTuple):
-    """The turning motion of the cranks: means of the AGM and the half period."""
+    """The rotation of the cranks: the AGM sequence, its limit and the half period."""
 
     levels: tuple[tuple[float, float], ...]  # (a, b) of each AGM step [1/s]
     mean: float  # common limit of a and b [1/s]
@@ -47,14 +46,14 @@ def four_bar_reference(
     length: float = 1.0,
     mass: float = 1.0,
 ) -> Floats:
-    """Position and velocity of B0, starting at (0, length) with velocity (speed, 0).
+    """Return position and velocity of B0, starting at (0, length) with velocity (speed, 0).
 
     times: instants [s], shape (n,)
     returns: columns x, y [m], vx, vy [m/s], shape (n, 4)
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if speed == 0.0:
-        # the unstable equilibrium has an infinite period
+        # The unstable equilibrium has an infinite period.
         return np.tile([0.0, length, 0.0, 0.0], (t.size, 1))
 
     rotation = _solve_rotation(windows, speed, gravity, length, mass)
@@ -77,9 +76,9 @@ def flat_times(
     gravity: float = 9.81,
     length: float = 1.0,
 ) -> Floats:
-    """All times in (0, duration] with horizontal cranks, increasing [s].
+    """Return all times in (0, duration] with horizontal cranks, increasing [s].
 
-    Each half turn passes flat at the same distance in time from hanging,
+    Each half turn passes the flat configuration at the same time before or after hanging,
     d = F(pi/4 | m) / a = R_F(a^2, a^2 + b^2, 2 a^2).
     """
     if speed == 0.0:
@@ -87,7 +86,7 @@ def flat_times(
     rotation = _solve_rotation(windows, speed, gravity, length, 1.0)
     a, b = rotation.levels[0]
     head, tail = rotation.half_period
-    # these functions load slowly: only those who ask pay for it
+    # These functions load slowly, so they are imported only when needed.
     from scipy.special import elliprf
 
     from_hanging = elliprf(a * a, a * a + b * b, 2.0 * a * a)
@@ -116,7 +115,7 @@ def _solve_rotation(
         context.prec = DIGITS
         a, b = _decimal(a_squared).sqrt(), _decimal(b_exact)
         levels = [(float(a), float(b))]
-        # convergence is quadratic: the mean taken after the loop has twice these digits
+        # Convergence is quadratic: the mean after the loop has twice these digits.
         while a - b > a * Decimal("1e-25"):
             a, b = (a + b) / 2, (a * b).sqrt()
             levels.append((float(a), float(b)))
@@ -131,9 +130,9 @@ def _decimal(x: Fraction) -> Decimal:
 
 
 def _time_from_hanging(t: Floats, rotation: Rotation) -> Floats:
-    """Time since the nearest hanging position, within half a turn either way."""
+    """Return the time since or until the nearest hanging configuration, within half a turn."""
     head, tail = rotation.half_period
-    # odd * head is exact and cancels against t without rounding; the tail carries the rest
+    # odd * head is exact and cancels against t without rounding; the tail contains the rest.
     odd = 2.0 * np.floor(t / (2.0 * head)) + 1.0
     return (t - odd * head) - odd * tail
 
@@ -147,7 +146,7 @@ def _eval_landen(rotation: Rotation, t: Floats) -> tuple[Floats, Floats, Floats]
     mean = rotation.mean
     sn, cn, dn = np.sin(mean * t), np.cos(mean * t), np.ones_like(t)
     for a, b in reversed(rotation.levels):
-        # written with sn and cn apart, because cs is infinite at hanging
+        # Written with separate sn and cn, because cs is infinite when hanging.
         s2, c2 = a * sn * sn, mean * cn * cn
         sn, cn = a * sn, mean * cn * dn
         dn = (b / a * s2 + c2) / (s2 + c2)

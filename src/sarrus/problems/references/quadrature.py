@@ -1,8 +1,8 @@
-"""Motions with one freedom by one quadrature: t(x) from dt/dx, and back.
+"""Motions with one degree of freedom by one quadrature: t(x) from dt/dx, and its inverse.
 
-Where the energy of a motion is known, x' is a function of x, and t(x) is the integral of 1/x'. On each
-panel dt/dx is a Chebyshev series, integrated term by term; Newton's method turns t(x) round. No error
-grows with time beyond the rounding of t itself. Other motions: an ordinary solver in steps far too short.
+If the energy of a motion is known, x' is a function of x, and t(x) is the integral of 1/x'. On each panel dt/dx is
+a Chebyshev series, integrated term by term; Newton's method inverts t(x). No error grows with time beyond the
+rounding of t itself. Other motions use a standard ODE solver with very short steps.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from ...arrays import Floats
 
-# terms of a panel; panels are chosen so that the last ones are rounding
+# Terms per panel; panels are chosen so that the last terms are at rounding level.
 TERMS = 24
-# enough from any start inside a panel: dt/dx changes by a small factor there
+# Enough from any start inside a panel, where dt/dx changes by a small factor only.
 NEWTON_STEPS = 8
 
 
@@ -26,8 +26,8 @@ NEWTON_STEPS = 8
 class TimeOfAngle:
     """t(x) between the first and the last break; t = 0 at the first.
 
-    breaks of x and times there, (n + 1,); series: Chebyshev coefficients of t, from the panel's begin,
-    (terms + 1, n); slopes: of dt/dx, (terms, n).
+    breaks: breaks of x, and times: times there, (n + 1,); series: Chebyshev coefficients of t, from the start of
+    the panel, (terms + 1, n); slopes: coefficients of dt/dx, (terms, n).
     """
 
     breaks: Floats
@@ -37,16 +37,16 @@ class TimeOfAngle:
 
     @property
     def duration(self) -> float:
-        """Time from the first break to the last."""
+        """The time from the first break to the last."""
         return float(self.times[-1])
 
     @property
     def rounding(self) -> float:
-        """Largest of the last terms of dt/dx against the first: what the series leave out."""
+        """The largest of the last terms of dt/dx relative to the first: an estimate of the truncation error."""
         return float((np.abs(self.slopes[-2:]).max(axis=0) / np.abs(self.slopes[0])).max())
 
     def read(self, t: Floats) -> tuple[Floats, Floats]:
-        """X at the times t, and x' there."""
+        """Return x at the times t, and x' there."""
         panel = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.breaks) - 2)
         half = 0.5 * (self.breaks[panel + 1] - self.breaks[panel])
         series, slopes = self.series[:, panel], self.slopes[:, panel]
@@ -61,17 +61,17 @@ class TimeOfAngle:
 
 
 def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> TimeOfAngle:
-    """The clock of a positive dt/dx; breaks: ends of the panels, increasing."""
+    """Integrate a positive dt/dx; `breaks` are the ends of the panels, increasing."""
     nodes = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)
     half = 0.5 * np.diff(breaks)
     values = slope((breaks[:-1] + half)[:, None] + half[:, None] * nodes)
-    # the discrete cosine transform at Chebyshev points
+    # The discrete cosine transform at Chebyshev points.
     k = np.arange(TERMS)
     transform = 2.0 / TERMS * np.cos(np.pi * np.outer(k, np.arange(TERMS) + 0.5) / TERMS)
     transform[0] *= 0.5
     slopes = transform @ values.T
     series = chebyshev.chebint(slopes, lbnd=-1, axis=0) * half
-    # all terms of a series are 1 at its end
+    # All terms of a series are 1 at its end.
     times = np.concatenate([[0.0], np.cumsum(series.sum(axis=0))])
     return TimeOfAngle(np.asarray(breaks, dtype=float), times, series, slopes)
 
@@ -79,8 +79,8 @@ def make_clock(slope: Callable[[Floats], Floats], breaks: Floats) -> TimeOfAngle
 def solve_densely(
     rates: Callable[[float, Floats], ArrayLike], end: float, start: ArrayLike, longest: float
 ) -> Callable[[Floats], Floats]:
-    """The states from 0 to the end, at any times, by a solver of order 8 with steps up to the longest."""
-    # SciPy's solvers load slowly: only those who ask pay for it
+    """Return the states from 0 to the end as a function of time, by a solver of order 8 with limited steps."""
+    # SciPy's solvers load slowly, so they are imported only when needed.
     from scipy.integrate import solve_ivp
 
     done = solve_ivp(

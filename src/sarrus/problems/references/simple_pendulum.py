@@ -18,14 +18,14 @@ from ...arrays import Floats
 
 
 def pendulum_reference(times: ArrayLike, gravity: float = 9.81, length: float = 1.0) -> Floats:
-    """Position and velocity of P1, starting at (-length, 0) at rest.
+    """Return position and velocity of P1, starting at (-length, 0) at rest.
 
     times: instants [s], shape (n,)
     returns: columns x, y [m], vx, vy [m/s], shape (n, 4)
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     w = np.sqrt(gravity / length)
-    # these functions load slowly: only those who ask pay for it
+    # These functions load slowly, so they are imported only when needed.
     from scipy.special import ellipj, ellipk
 
     period = 4.0 * ellipk(0.5) / w

@@ -1,14 +1,14 @@
 """Motion of the spatial slider-crank by one quadrature in the crank angle.
 
-The crank turns by phi about x: B = (0, 0.1 - 0.08 sin(phi), 0.12 + 0.08 cos(phi)). The slider is at
-C = (x, 0, 0) with |B - C| = 0.3. The rod has three directions of its own: r from C to B, the axis
-n = (x-axis x r) / |x-axis x r| of the cross at C, which stays across the sliding direction, and r x n.
-Its spin about them per unit of phi is
+The crank rotates by phi about x: B = (0, 0.1 - 0.08 sin(phi), 0.12 + 0.08 cos(phi)). The slider is at
+C = (x, 0, 0) with |B - C| = 0.3. The rod has three body-fixed directions: r from C to B, the axis
+n = (x-axis x r) / |x-axis x r| of the universal joint at C, which stays normal to the sliding direction, and
+r x n. Its angular velocity about them per unit of phi is
 
     w_r = (r x n) . n',    w_n = -(r x n) . r',    w_3 = n . r'
 
-so T = M(phi) phi'^2 / 2, and M phi'^2 / 2 + V is constant. The crank turns one way only; one turn gives
-the whole motion. Two readings of the rod's inertia about r, n, r x n are in use; see problem.py.
+so T = M(phi) phi'^2 / 2, and M phi'^2 / 2 + V is constant. The crank never reverses; one turn gives the whole
+motion. Two interpretations of the rod's inertia about r, n, r x n are in use; see problem.py.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ A = np.array([0.0, 0.1, 0.12])
 CRANK_MASS, CRANK_INERTIA, ROD_MASS, SLIDER_MASS = 0.12, 1e-4, 0.5, 2.0
 GRAVITY, SPEED = 9.81, 6.0
 
-# of a turn; the last terms of the series are then rounding
+# Panels per turn; the last terms of the series are then at rounding level.
 PANELS = 96
 
 
 def slider_crank_pose(phi: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """Slider x, its rate per unit of phi, B and the rod's spins about r, n, r x n per unit of phi."""
+    """Return x, its rate, B and the rod's angular velocity about r, n, r x n; rates are per unit of phi."""
     sin, cos = np.sin(phi), np.cos(phi)
     zero = np.zeros_like(sin)
     B = np.stack([zero, A[1] - CRANK * sin, A[2] + CRANK * cos], axis=-1)
@@ -52,9 +52,9 @@ def slider_crank_pose(phi: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
 def slider_crank_energy(
     phi: ArrayLike, inertia: tuple[float, float, float]
 ) -> tuple[Floats, Floats]:
-    """Effective inertia M(phi) [kg m2] and potential energy [J]; inertia: of the rod about r, n, r x n."""
+    """Return effective inertia M(phi) [kg m2] and potential energy [J]; inertia: of the rod about r, n, r x n."""
     x, x1, B, spins = slider_crank_pose(phi)
-    # the rod's centre is half way between B, which goes round with the crank, and C
+    # The rod's centre of mass is half-way between B, which rotates with the crank, and C.
     B1 = np.stack([np.zeros_like(x), A[2] - B[..., 2], B[..., 1] - A[1]], axis=-1)
     center1 = 0.5 * (B1 + np.stack([x1, np.zeros_like(x), np.zeros_like(x)], axis=-1))
     M = (
@@ -71,7 +71,7 @@ def slider_crank_energy(
 def slider_crank_angle(
     times: ArrayLike, inertia: tuple[float, float, float]
 ) -> tuple[Floats, Floats]:
-    """Crank angle [rad], counted on beyond a turn, and its rate [rad/s]."""
+    """Return the crank angle [rad], unwrapped beyond full turns, and its rate [rad/s]."""
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     clock = _solve_turn(inertia)
     turns = np.floor(t / clock.duration)
@@ -80,7 +80,7 @@ def slider_crank_angle(
 
 
 def slider_crank_reference(times: ArrayLike, inertia: tuple[float, float, float]) -> Floats:
-    """Position and velocity of the slider; the crank starts upright with 6 rad/s.
+    """Return position and velocity of the slider; the crank starts upright with 6 rad/s.
 
     times: instants [s], shape (n,)
     returns: columns x, y, z [m], vx, vy, vz [m/s], shape (n, 6); y and z are zero

@@ -1,8 +1,8 @@
-"""All branches of a mechanism through a configuration: those of its factors, combined.
+"""All branches of a mechanism through a configuration: the branches of its factors, combined.
 
-Factors that share no body are independent: their branches are combined as they are. Factors of connected bodies
-that
-no second-order equation couples are combined too, and each combination is confirmed at a configuration nearby.
+Factors without a common body are independent, and their branches are combined directly. Factors of connected
+bodies that no second-order equation couples are combined too, but each combination is confirmed at a nearby
+configuration.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at, sta
 from .polygon import Terms
 from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system, whole_factor
 
-# a configuration whose left-out singular values exceed this share of what is zero is inexact; then so many times
-# more may be zero
+# a configuration is inexact if its neglected singular values exceed this fraction of the zero limit; the limit is
+# then raised by these factors
 INEXACT, RELAXED = 1e-2, (30.0, 1000.0)
-# combinations of factors of connected bodies that are confirmed one by one
+# largest number of combinations of factors of connected bodies that are confirmed individually
 MOST_CONFIRMED = 64
 
 
 @dataclass(frozen=True, eq=False)
 class LocalBranch:
-    """A branch in the coordinates of the mechanism; as `Germ`, with contact: p if another one with the same
-    tangent
-    parts from it like s^p, 0 if there is none; residual: of the joint equations at the configurations nearby.
+    """A branch in the coordinates of the mechanism.
+
+    The fields are those of `Germ`, and contact: p if another branch with the same tangent separates from it like
+    s^p, 0 if there is none; residual: of the joint equations at the nearby configurations.
     """
 
     dimension: int
@@ -54,13 +55,13 @@ class LocalBranch:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What was found at a configuration.
+    """The result of the analysis at a configuration.
 
     freedoms, dependences: dimensions of the null spaces of J and J^T; order: of the Taylor terms that decided;
-    undecided: how many directions are not; complete: whether all branches are listed; gap: power of s with
-    which the
-    joints open along the best direction that is not a branch, 0 if there is none; resting: factors without a
-    branch; left_out: what counts as zero, zero: the limit of it, both as shares of the model's unit of length.
+    undecided: number of undecided directions; complete: whether all branches are listed; gap: power of s with
+    which the joints open along the best direction that is not a branch, 0 if there is none; resting: factors
+    without a branch; left_out: largest quantity treated as zero, zero: its limit, both as fractions of the model's
+    unit of length.
     """
 
     freedoms: int
@@ -77,10 +78,10 @@ class Analysis:
 
 
 def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
-    """The branches of the joint equations through q, at most so many.
+    """Find at most `most` branches of the joint equations through q.
 
-    A configuration that a run has located is singular to some digits only: where that leaves something undecided,
-    more is taken as zero.
+    A configuration located by a run is singular to a limited number of digits only. If this leaves something
+    undecided, the limit for zero is raised.
     """
     systems = split_system(joints, q)
     found = _analyse(systems, most)
@@ -129,7 +130,7 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
 
 
 def _gap(factors: list[IndependentPart], found: list[BranchList]) -> int:
-    """The power with which the joints open: along the best direction without a branch, or beside a single one."""
+    """The power with which joints open: along the best direction without a branch, or next to a single branch."""
     gap = max((f.gap for f in found), default=0)
     if gap:
         return gap
@@ -149,10 +150,10 @@ def _analyse_factors(factors: list[IndependentPart], most: int) -> list[BranchLi
 
 
 def are_independent(factors: list[IndependentPart], found: list[BranchList]) -> bool:
-    """Whether factors of one system leave each other alone beyond second order.
+    """Whether the factors of one system are uncoupled beyond second order.
 
-    If they do, each stays as singular as it is here while the others move along their branches: the joints close
-    with its freedoms at rest, and J keeps them in its null space all along.
+    If they are, each factor stays as singular as it is here while the others move along their branches: the joints
+    close with its degrees of freedom at rest, and J keeps them in its null space.
     """
     system, total = factors[0].system, factors[0].system.split.N.shape[1]
     for factor in factors:
@@ -166,7 +167,7 @@ def are_independent(factors: list[IndependentPart], found: list[BranchList]) -> 
         start = np.zeros(len(system.columns))
         along, nullity = start, factor.freedoms
         for f, germ in others:
-            # J on a branch of one factor has the freedoms of all others in its null space
+            # on a branch of one factor, the null space of J contains the degrees of freedom of all other factors
             own = germ.nullity - (total - f.freedoms)
             if germ.ahead is None or own < germ.dimension:
                 return False
@@ -179,7 +180,7 @@ def are_independent(factors: list[IndependentPart], found: list[BranchList]) -> 
 def _combine(
     factors: list[IndependentPart], moving: list[tuple[int, list[Germ]]]
 ) -> Iterator[LocalBranch]:
-    """One branch of each factor, in all combinations."""
+    """All combinations of one branch per factor."""
     indices = [i for i, _ in moving]
     confirmed = 0
     for number in product(*(range(len(g)) for _, g in moving)):
@@ -227,7 +228,7 @@ def _joined(
 
 
 def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> LocalBranch:
-    """The joints closed near the sum of the displacements of factors of connected bodies."""
+    """Close the joints near the sum of the displacements of factors of connected bodies."""
     if branch.ahead is None or branch.behind is None:
         return replace(branch, certain=False)
     ends, residual, certain, nullity = [], 0.0, True, 0
@@ -238,7 +239,7 @@ def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> Loca
             values = np.linalg.svd(system.jacobian_at(start), compute_uv=False)
             closed, left = close_near(system, start, int(np.sum(values > MULTIPLE_RANK)))
             nullity += nullity_at(system, closed)
-            # the factors bend each other in second order
+            # the factors affect each other in second order
             certain &= bool(np.abs(closed - start).max() < 0.5 * np.abs(start).max())
             full[system.columns], residual = closed, max(residual, left)
         ends.append(full)
@@ -256,7 +257,7 @@ def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> Loca
 def _with_contact(
     branch: LocalBranch, found: list[BranchList], others: list[LocalBranch]
 ) -> LocalBranch:
-    """The branch with its closest contact to another one with the same tangent."""
+    """The branch with its closest contact to another branch with the same tangent."""
     if plain_sum(b.group == branch.group for b in others) < 2:
         return branch
     powers = []
@@ -267,7 +268,7 @@ def _with_contact(
 
 
 def parting(a: Terms, b: Terms) -> float:
-    """The power of s with which two branches with a common tangent part."""
+    """The power of s with which two branches with a common tangent separate."""
     first, second = dict(a), dict(b)
     for e in sorted({*first, *second}):
         x, y = first.get(e), second.get(e)

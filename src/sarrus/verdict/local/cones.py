@@ -1,9 +1,9 @@
 """Families of directions: the connected parts of the cone at which some forms vanish.
 
 A part whose directions all have the same tangent space is a plane of directions, that of a smooth branch of
-several dimensions. Otherwise it is curved: the branch has a conical point here, as a closed chain of five bars in
-line has. Parts are connected by steps along the cone that never change the rank of the slopes. Where two
-planes intersect this rank falls, so they stay apart.
+several dimensions. Otherwise it is curved: the branch has a conical point here, as a closed chain of five
+collinear bars has. Parts are connected by steps along the cone that never change the rank of the gradients. Where
+two planes intersect this rank falls, so they remain separate.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from ...arrays import Floats
 from ...thresholds import MULTIPLE_RAY, SAME_BRANCH
 
-# a step on the unit sphere, and how many there are from one direction to another
+# length of a step on the unit sphere, and largest number of steps from one direction to another
 STEP, STEPS = 0.12, 40
 # the least cosine between tangent spaces before and after a step, and the least part of a step along the cone
 TURNED, AHEAD = 0.75, 0.1
-# neighbours of a direction to which a way is looked for
+# number of neighbours of a direction to which a path is searched
 NEIGHBOURS = 6
 
-# values (starts, forms) and slopes (starts, forms, m) of forms at starts (starts, m)
+# values (starts, forms) and gradients (starts, forms, m) of forms at starts (starts, m)
 Evaluated = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """One direction of a family, where the forms hold the others best; curved: its tangent spaces differ."""
+    """The direction of a family that the forms constrain best; curved: its tangent spaces differ."""
 
     direction: Floats
     curved: bool
@@ -50,7 +50,7 @@ def same_space(a: Floats, b: Floats) -> bool:
 
 
 def find_families(evaluate: Evaluated, samples: Floats) -> list[Family]:
-    """The families of directions that the forms leave, those of the fewest dimensions first."""
+    """The families of directions at which the forms vanish, those of lowest dimension first."""
     apart: list[_Sample] = []
     for a, slopes in zip(samples, evaluate(samples)[1], strict=True):
         new = _sample(a, slopes)
@@ -73,7 +73,7 @@ def _sample(a: Floats, slopes: Floats) -> _Sample:
 
 
 def _connect(evaluate: Evaluated, samples: list[_Sample]) -> list[list[_Sample]]:
-    """Samples in groups between which there is a way along the cone."""
+    """Groups of samples that paths along the cone connect."""
     group = list(range(len(samples)))
     if len(samples) > 1:
         at = np.array([s.direction for s in samples])

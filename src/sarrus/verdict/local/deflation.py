@@ -1,7 +1,7 @@
-"""Multiple common roots of polynomials to rounding, by deflation.
+"""Multiple common roots of polynomials to rounding accuracy, by deflation.
 
-Newton's steps find an n-fold root to the n-th part of the digits only. The gradient of a combination of the
-polynomials that has a double root there gives further equations, of which the root is a simpler one
+Newton's method finds an n-fold root only to 1/n of the digits. The gradient of a combination of the polynomials
+that has a double root there gives further equations, for which the root has a lower multiplicity
 [LeykinVerscheldeZhao2006]. They are added until the root is simple.
 """
 
@@ -15,15 +15,15 @@ from ...arrays import Floats, Ints
 from ...thresholds import BRANCH_ROOT
 from .reduced_system import sparser
 
-# rounds of deflation: each halves the multiplicity at least
+# rounds of deflation: each at least halves the multiplicity
 ROUNDS = 4
-# Newton's steps after each
+# Newton steps after each round
 STEPS = 6
-# a slope below this is zero at a root that is found to a part of the digits; the largest coefficients are one
+# slopes below this count as zero at a root of reduced accuracy; the largest coefficients are one
 FLAT = 2e-2
-# how far an n-fold root may be from where steps to the n-th part of the digits ended
+# largest distance of an n-fold root from the end of steps that are accurate to 1/n of the digits
 REACH = 0.1
-# coefficients of a derivative that are rounding, if no larger ones are there
+# coefficients of a derivative are rounding if none exceeds this
 LEAST = 1e-6
 
 
@@ -35,11 +35,11 @@ class SparsePolynomial:
     coefficients: Floats
 
     def value(self, x: Floats) -> Floats:
-        """Values at rows of x."""
+        """Values at the rows of x."""
         return np.asarray(np.prod(x[:, None] ** self.exponents, axis=2) @ self.coefficients)
 
     def derivative(self, j: int) -> SparsePolynomial:
-        """By the variable j."""
+        """The derivative with respect to variable j."""
         kept = self.exponents[:, j] > 0
         E = self.exponents[kept].copy()
         c: Floats = self.coefficients[kept] * E[:, j]
@@ -48,7 +48,7 @@ class SparsePolynomial:
 
 
 def evaluate(polynomials: list[SparsePolynomial], x: Floats) -> tuple[Floats, Floats]:
-    """Values (rows of x, polynomials) and slopes (rows of x, polynomials, variables)."""
+    """Values (rows of x, polynomials) and gradients (rows of x, polynomials, variables)."""
     v = x.shape[1]
     F = np.stack([p.value(x) for p in polynomials], axis=1)
     J = [np.stack([p.derivative(j).value(x) for j in range(v)], axis=1) for p in polynomials]
@@ -56,13 +56,13 @@ def evaluate(polynomials: list[SparsePolynomial], x: Floats) -> tuple[Floats, Fl
 
 
 def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
-    """The root near x of all polynomials, which may be multiple; x itself where the steps lead away."""
+    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge."""
     equations = list(polynomials)
     start, fresh = x, list(polynomials)
     for _ in range(ROUNDS):
         slopes = evaluate(fresh, x[None])[1][0]
         U, values, _ = np.linalg.svd(slopes)
-        # few polynomials in each combination: others bring their rounding
+        # few polynomials per combination: each further one adds rounding errors
         flat = sparser(U[:, int(np.sum(values > FLAT)) :])
         fresh = [d for u in flat.T for d in _gradient(fresh, u)]
         if not fresh:
@@ -75,7 +75,7 @@ def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
 
 
 def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[SparsePolynomial]:
-    """The derivatives of a combination, each scaled to its largest coefficient, those that vanish left out."""
+    """The derivatives of a combination, each scaled to its largest coefficient, without those that vanish."""
     E = np.vstack([p.exponents for p in polynomials])
     c = np.concatenate([w * p.coefficients for w, p in zip(weights, polynomials, strict=True)])
     E, same = np.unique(E, axis=0, return_inverse=True)

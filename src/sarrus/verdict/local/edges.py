@@ -1,10 +1,10 @@
-"""Half-branches of F(s, c) = 0 with several freedoms c: Newton's polygon in more dimensions.
+"""Half-branches of F(s, c) = 0 with several degrees of freedom c: Newton's polygon in more dimensions.
 
 c_j = s^e_j (c0_j + ...): for exponents e = (e_1, e_2, ...) each equation has a lowest part, all terms s^i c^j with
-the least i + e . j, and c0 is a common root of these without zero entries. So every lowest part has two terms at
-least: e is in the tropical prevariety of the equations [MaclaganSturmfels2015], whose points are tried one by one.
-Freedoms c_j that are zero all along are tried as well. Simple roots are half-branches; at multiple ones the
-equations are shifted, s = t^q, c_j = t^u_j (c0_j + c'_j), and searched again.
+the least i + e . j, and c0 is a common root of these parts without zero entries. So every lowest part has at least
+two terms: e is in the tropical prevariety of the equations [MaclaganSturmfels2015], whose points are tried one by
+one. Solutions with some c_j identically zero are tried as well. Simple roots are half-branches; at multiple roots
+the equations are shifted, s = t^q, c_j = t^u_j (c0_j + c'_j), and searched again.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from .polygon import (
 from .taylor import monomials
 
 STARTS, ITERATIONS = 120, 80
-# freedoms c up to which exponents are tried; pairs of terms, one of each equation, that are tried together;
-# denominators of exponents
+# largest number of variables c for which exponents are tried; of combinations of term pairs, one per equation,
+# that are tried together; of denominators of exponents
 MOST_FREEDOMS, MOST_CHOICES, MOST_DENOMINATOR = 6, 200_000, 64
-# shifts one after the other; multiple roots of one lowest part: more are a curve of roots
+# largest number of successive shifts; of multiple roots of one lowest part: more form a curve of roots
 DEEPEST, MOST_MULTIPLE = 6, 16
 
 
 @dataclass(frozen=True)
 class _State:
-    """Equations in t and the freedoms `live`, the others being zero; s = t^q, c_j = terms + s^power_j c'_j.
+    """Equations in t and the variables `live`, the others being zero; s = t^q, c_j = terms + s^power_j c'_j.
 
-    Terms from t^bound on are not known; plain: the bound is one of the degree in t and c together.
+    Terms from t^bound on are unknown; plain: the bound refers to the total degree in t and c.
     """
 
     equations: list[Equation]
@@ -79,13 +79,13 @@ def find_half_branches_of_many(equations: list[Equation], order: int, zero: floa
 
 
 def _is_level(equations: list[Equation]) -> bool:
-    """Whether no equation balances powers of s with powers of c, taken together: c = 0 is all there is then."""
+    """Whether no equation balances powers of s with powers of c: then c = 0 is the only solution."""
     flat: list[Equation] = [{(k[0], plain_sum(k[1:])): c for k, c in e.items()} for e in equations]
     return all(min(j for _, j in e) > 0 and len(hull_of(e)) == 1 for e in flat)
 
 
 def eliminate(equations: list[Equation], zero: float) -> list[Equation]:
-    """Combinations of equations, each with a term of its own among those of the lowest degrees."""
+    """Combinations of equations, each with a distinct term among those of the lowest degrees."""
     keys = sorted({k for e in equations for k in e}, key=lambda k: (plain_sum(k), k))
     A = np.array([[e.get(k, 0.0) for k in keys] for e in equations])
     row = 0
@@ -125,7 +125,7 @@ def _search_moving(
     zero: float,
     out: HalfBranches,
 ) -> None:
-    """Half-branches on which the freedoms `moving` of the live ones move, the others being zero all along."""
+    """Half-branches on which the live variables `moving` move, the others being identically zero."""
     rest = [j for j in range(len(state.live)) if j not in moving]
     left = [
         {
@@ -178,12 +178,12 @@ def _search_moving(
 
 
 def _order(state: _State, power: int) -> int:
-    """The order in the freedoms of a term with a power of t."""
+    """The order, in the original variables, of a term with a power of t."""
     return int(np.ceil(float(state.spent + Fraction(power, state.q)))) + 2
 
 
 def _last_power(part: list[tuple[tuple[int, ...], float]]) -> int:
-    """The largest power of t in a lowest part; one linear in a freedom determines it, whatever the others are."""
+    """The largest power of t in a lowest part, or that of a term linear in a variable that no other term has."""
     for (i, *j), _ in part:
         others = [k for k, _ in part if k != (i, *j)]
         if plain_sum(j) == 1 and not any(k[1 + j.index(1)] for k in others):
@@ -194,7 +194,7 @@ def _last_power(part: list[tuple[tuple[int, ...], float]]) -> int:
 def _with_terms(
     terms: Terms, live: tuple[int, ...], powers: tuple[Fraction, ...], root: Floats, p: int
 ) -> Terms:
-    """The terms of all freedoms by their exponents, those of the root added."""
+    """The terms of all variables by their exponents, including those of the root."""
     known = {e: c.copy() for e, c in terms}
     for j, e, x in zip(live, powers, root, strict=True):
         known.setdefault(e, np.zeros(p))[j] += x
@@ -234,7 +234,7 @@ def _weights(equations: list[Equation], pairs: list[Ints]) -> Iterator[tuple[Fra
 
 
 def _minimal(equation: Equation) -> Ints:
-    """Exponents of terms that no other one divides."""
+    """Exponents of the terms that no other term divides."""
     keys = np.array(list(equation))
     divided = (keys[:, None] >= keys[None]).all(axis=2).sum(axis=1) > 1
     return np.asarray(keys[~divided])
@@ -246,7 +246,7 @@ def _is_edge(equation: Equation, weights: tuple[Fraction, ...]) -> bool:
 
 
 def _is_known(equation: Equation, weights: tuple[Fraction, ...], state: _State) -> bool:
-    """Whether the lowest part lies below all terms beyond the order, but for multiples of known ones."""
+    """Whether the lowest part lies below all terms beyond the order, except for multiples of known terms."""
     low = min(_weight(k, weights) for k in equation)
     if not state.plain:
         return low < state.bound
@@ -338,7 +338,7 @@ def _roots(parts: list[list[tuple[tuple[int, ...], float]]], p: int) -> list[tup
 
 
 def _scales(exponents: list[Ints], coefficients: list[Floats]) -> Floats:
-    """Sizes of the freedoms with which the terms of each polynomial are of one size, as nearly as it goes."""
+    """Scales of the variables that make the terms of each polynomial as equal in size as possible."""
     count = len(exponents)
     rows = [
         np.hstack([E, np.tile(-np.eye(count)[e], (len(E), 1))]) for e, E in enumerate(exponents)

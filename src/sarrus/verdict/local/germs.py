@@ -1,13 +1,10 @@
-"""Branches through a configuration: what leaves along each direction, confirmed at configurations nearby.
+"""Branches through a configuration: those along each direction, confirmed at nearby configurations.
 
-Along a direction the reduced equations F(s, c) = 0 (`taylor.blow_up`) say: no equation left, a branch with all
-freedoms
-c; no freedom c left, a branch if F(s) vanishes up to the order; one freedom, the half-branches of Newton's
-polygon; more, the
-roots of the edges with equal exponents. Orders are raised until all is decided. Every branch is then continued
-to a
-configuration nearby on each side, where the joint equations close to rounding and the rank of J is that of the
-branch.
+Along a direction, the reduced equations F(s, c) = 0 (`taylor.blow_up`) decide. If no equation is left, there is
+one branch with all degrees of freedom c. If no c is left, there is a branch if F(s) vanishes up to the order. With
+one c, the half-branches are those of Newton's polygon; with several, the roots of the edges with equal exponents.
+The order is raised until everything is decided. Every branch is then continued to a nearby configuration on each
+side, where the joint equations must close to rounding and J must have the rank of the branch.
 """
 
 from __future__ import annotations
@@ -27,30 +24,29 @@ from .reduced_system import IndependentPart, LocalSystem
 from .tangents import find_tangents
 from .taylor import BlownUp, blow_up, monomials
 
-# orders of F that are tried, one after the other; with more freedoms c left than one only the first two
+# orders of F, tried in this sequence; only the first two if more than one c is left
 ORDERS = (4, 8, 14)
-# how far branches are continued, as shares of the radius of convergence
+# how far branches are continued, as fractions of the radius of convergence
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
-# branches on which equations vanish up to the order only are followed so far, in such steps: of the coordinate
-# that moves most, in lengths of a link; a gap like s^16 is 1e-8 there
+# if equations vanish only up to the order, branches are followed this far, in such steps: of the coordinate that
+# moves most, in link lengths; a gap like s^16 is 1e-8 there
 FAR, STEP = 0.3, 0.06
-# Newton's steps to a configuration nearby
+# Newton steps to a nearby configuration
 CLOSING = 12
-# families of directions that are tried
+# largest number of families of directions tried
 FAMILIES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Germ:
-    """A branch of a factor or of several.
+    """A branch of one factor or of several.
 
-    dimension; tangent: orthonormal basis of its tangent space, (columns, dimension); direction: along which it was
-    found; ways: 2, or 1 for a cusp, which leaves along `direction` only; ray: number of the direction, the same
-    for
-    branches with a common tangent; terms: exponents and coefficients that tell these apart; order: that decided;
-    ahead, behind: displacements of configurations nearby, None where none was reached; residual: largest there;
-    nullity:
-    of J there; certain: whether the Taylor terms and the configurations nearby agree; multiplicity: of the root.
+    dimension; tangent: orthonormal basis of its tangent space, (columns, dimension); direction: the direction
+    along which it was found; ways: 2, or 1 for a cusp, which leaves along `direction` only; ray: number of the
+    direction, the same for branches with a common tangent; terms: exponents and coefficients that distinguish such
+    branches; order: the order that decided; ahead, behind: displacements of nearby configurations, None if none
+    was reached; residual: the largest there; nullity: of J there; certain: whether the Taylor terms and the nearby
+    configurations agree; multiplicity: of the root.
     """
 
     dimension: int
@@ -73,9 +69,9 @@ class Germ:
 class BranchList:
     """The branches of a factor.
 
-    order: that decided; undecided: directions of which the order is not enough; cut: whether a limit left some
-    out; gap: highest order up to which a direction without a branch closes the joints; lowest: order of the terms
-    that open them along most directions.
+    order: the order that decided; undecided: directions for which the order is too low; cut: whether a limit
+    excluded some branches; gap: highest order up to which a direction without a branch closes the joints; lowest:
+    order of the terms that open the joints along most directions.
     """
 
     germs: list[Germ] = field(default_factory=list)
@@ -112,7 +108,7 @@ def _add(out: BranchList, more: BranchList) -> None:
 
 
 def _free(factor: IndependentPart) -> BranchList:
-    """No equation is left over: one branch with all freedoms, by the implicit function theorem."""
+    """The only branch if no equation is left: it has all degrees of freedom, by the implicit function theorem."""
     blown = blow_up(factor, np.random.default_rng(3).normal(size=factor.freedoms), 1)
     germ = _confirmed(factor.system, _predict(blown, 1.0, None), 0, 1, 2)
     return BranchList([replace(germ, certain=True)], 1)
@@ -121,7 +117,7 @@ def _free(factor: IndependentPart) -> BranchList:
 def _add_families(
     out: BranchList, factor: IndependentPart, families: list[Family], first: int
 ) -> None:
-    """Branches along one direction of each family; those of several dimensions with one tangent space once."""
+    """Add the branches along one direction per family; several branches with one tangent space count once."""
     before = len(out.germs)
     for i, family in enumerate(families[:FAMILIES]):
         found = _along_ray(factor, family.direction, first + i)
@@ -134,7 +130,7 @@ def _add_families(
 
 
 def _is_known(germ: Germ, known: list[Germ]) -> bool:
-    """Whether a branch is a known one of several dimensions, or a curve on it, where J has its nullity."""
+    """Whether a branch is a known one of several dimensions, or a curve on it where J has the same nullity."""
     for g in known:
         if g.dimension == 1:
             continue
@@ -150,12 +146,12 @@ def _is_known(germ: Germ, known: list[Germ]) -> bool:
 
 
 def _along_ray(factor: IndependentPart, a: Floats, number: int) -> BranchList:
-    """The branches along one direction, with orders raised until all is decided."""
+    """The branches along one direction; the order is raised until all of them are decided."""
     found = BranchList()
     for order in ORDERS:
         blown = blow_up(factor, a, order)
         found = _branches_of(blown, number)
-        # with many freedoms left a higher order is too large
+        # with many degrees of freedom left, a higher order is too expensive
         if not found.undecided or len(blown.F) - 1 < order:
             break
     return found
@@ -185,9 +181,10 @@ def _branches_of(blown: BlownUp, number: int) -> BranchList:
 
 
 def _smooth(blown: BlownUp) -> tuple[Floats | None, int]:
-    """The directions c of a branch of several dimensions that is smooth here, (p, n), and the order that decides.
+    """The directions c of a smooth branch of several dimensions, (p, n), and the order that decides.
 
-    After powers of s are divided out of fewer equations than freedoms, these are linear in c, and independent.
+    This requires fewer equations than degrees of freedom. After division by powers of s the equations are linear
+    in c, and independent.
     """
     equations = eliminate([e for e in _equations(blown, 1) if e], blown.factor.system.zero)
     if len(equations) >= blown.open:
@@ -221,7 +218,7 @@ def _equations(blown: BlownUp, sign: int) -> list[Equation]:
 
 
 def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> BranchList:
-    """Half-branches as branches: those of odd ramification go both ways, of the others two make a cusp."""
+    """Half-branches joined to branches: odd ramification gives a two-sided branch, otherwise two form a cusp."""
     out = BranchList(order=max(s.excluded_at for s in sides))
     for sign, side in zip((1.0, -1.0), sides, strict=True):
         left = list(side.found)
@@ -233,7 +230,7 @@ def _paired(blown: BlownUp, sides: list[HalfBranches], number: int) -> BranchLis
                 if partner is not None:
                     left.remove(partner)
             elif sign < 0.0:
-                # found as the other end of a branch ahead
+                # already found as the other end of an earlier branch
                 continue
             order = max(half.order, 2)
             germ = _confirmed(blown.factor.system, _predict(blown, sign, half), number, order, ways)
@@ -254,7 +251,7 @@ def _apart(a: Terms, b: Terms) -> float:
 
 
 def _judge_separation(found: BranchList) -> None:
-    """Branches with a common tangent whose configurations nearby are the same are not told apart."""
+    """Mark branches with a common tangent as undecided if their nearby configurations coincide."""
     germs = found.germs
     for i, g in enumerate(germs):
         near = [h.ahead for h in germs[:i] if h.ahead is not None]
@@ -267,10 +264,10 @@ def _judge_separation(found: BranchList) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Prediction:
-    """Displacements near a branch, at s > 0 (or < 0, the other end), and its tangent space.
+    """Predicted displacements near a branch, at s > 0 (or s < 0 for the other end), and its tangent space.
 
-    freedoms: of the factor; follow: whether it has to be followed far, because equations are left over that
-    vanish only up to the order.
+    freedoms: number of degrees of freedom of the factor; follow: whether the branch has to be followed far,
+    because some equations vanish only up to the order.
     """
 
     direction: Floats
@@ -311,7 +308,7 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Predictio
 def _confirmed(
     system: LocalSystem, prediction: _Prediction, number: int, order: int, ways: int
 ) -> Germ:
-    """The branch of a prediction, continued to configurations nearby on both sides."""
+    """The branch of a prediction, continued to nearby configurations on both sides."""
     reached = [_continue(system, prediction, side) for side in (1.0, -1.0)]
     tangent = np.linalg.qr(prediction.tangent)[0]
     dimension = tangent.shape[1]
@@ -320,10 +317,10 @@ def _confirmed(
     certain = len(good) == 2
     others = system.split.N.shape[1] - prediction.freedoms
     if prediction.multiplicity == 1:
-        # redundant equations leave the rank as it is; a simple root has that of the branch
+        # redundant equations do not change the rank; at a simple root it equals that of the branch
         certain = certain and dimension <= nullity <= dimension + others
     elif prediction.multiplicity > 1:
-        # a multiple root that stays one keeps the rank low all along
+        # a root that remains multiple keeps the rank low along the whole branch
         certain = certain and nullity > dimension
     else:
         certain = certain and prediction.multiplicity == BY_NEIGHBOURS
@@ -343,7 +340,7 @@ class _Reached:
 
 
 def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Reached | None:
-    """A configuration on the branch, as far away as it is found from its prediction; None if there is none."""
+    """A configuration on the branch, as far away as the prediction allows; None if there is none."""
     n, dimension = len(system.columns), prediction.tangent.shape[1]
     for distance in DISTANCES:
         x = prediction.at(side * distance)
@@ -352,11 +349,11 @@ def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Rea
             return None
         rank = n - dimension
         if prediction.multiplicity != 1 or system.split.N.shape[1] > prediction.freedoms:
-            # freedoms of other factors are at rest, and multiple roots keep the rank low
+            # degrees of freedom of other factors are at rest, and multiple roots keep the rank low
             values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
             rank = int(np.sum(values > MULTIPLE_RANK))
         closed, residual = close_near(system, x, rank)
-        # the part of the way that terms beyond the order take
+        # the second limit bounds the share of the displacement due to terms beyond the order
         if residual > BRANCH_CLOSED or np.abs(closed - x).max() > 0.05 * distance * size:
             continue
         if prediction.follow:
@@ -370,9 +367,9 @@ def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Rea
 
 
 def _walk(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> float | None:
-    """The largest residual on the way to FAR along a branch; None if it ends or the rank of J changes on the way.
+    """The largest residual along a branch up to FAR; None if it ends or the rank of J changes on the way.
 
-    A gap that grows with a power beyond the order closes to rounding close by, but opens here.
+    A gap that grows with a power beyond the order vanishes to rounding close by, but shows at this distance.
     """
     worst = 0.0
     while np.abs(x).max() < FAR:
@@ -410,9 +407,10 @@ def nullity_at(system: LocalSystem, x: Floats) -> int:
 
 
 def close_near(system: LocalSystem, x: Floats, rank: int) -> tuple[Floats, float]:
-    """The displacement near x that closes the joints, and what is left, by Newton's steps of least size.
+    """The displacement near x that closes the joints, and the residual, by Newton steps of least norm.
 
-    rank: of J on the branch. Off the branch dependent equations have more, and steps along them would lead away.
+    rank: of J on the branch. Off the branch, dependent equations raise the rank, and steps along them would lead
+    away.
     """
     best, least = x, np.inf
     for _ in range(CLOSING):

@@ -1,11 +1,11 @@
 """Real half-branches of F(s, c) = 0 for s > 0 by Newton's polygon [Walker1950].
 
-A half-branch is c = c1 s^e1 + c2 s^e2 + ..., exponents rational and increasing. The first exponent is a slope
-of the lower hull of the exponents of every equation, c1 a real root of the equations of that edge; then s = t^q,
-c = t^u (c1 + c') and again for c', until the root is simple. All that is wanted of the equations are the
-monomials up to an order; what is not decided by them is marked so.
+A half-branch is c = c1 s^e1 + c2 s^e2 + ..., with increasing rational exponents. The first exponent is a slope of
+the lower hull of the exponents of every equation, and c1 is a real root of the equations of that edge. Then s =
+t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. The search needs
+the monomials of the equations only up to an order; results that these do not decide are marked.
 
-Half-branches whose exponents have the common denominator q are two ends of one branch for t and -t: along
+Half-branches whose exponents have the common denominator q are two ends of one branch, for t and -t: along
 opposite directions if q is odd, along the same one if it is even (a cusp).
 """
 
@@ -21,13 +21,13 @@ import numpy as np
 from ...arrays import Floats, plain_sum
 from ...thresholds import SAME_ROOT_OF_EDGE
 
-# an equation as exponents (of s, of every c) and coefficient
+# an equation: exponents (of s, of every c) and coefficient
 Equation = dict[tuple[int, ...], float]
-# exponents of s and coefficients, one for each freedom c
+# exponents of s and coefficients, one for each c
 Terms = tuple[tuple[Fraction, Floats], ...]
-# steps of the recursion: each raises an exponent, which the order bounds; more are roots that never part
+# largest recursion depth: each level raises an exponent, which the order bounds; deeper roots never separate
 DEEPEST = 40
-# multiplicities that the terms do not decide: not at all, or configurations nearby do
+# multiplicities that the terms do not decide: undecided, or decided at nearby configurations
 UNKNOWN, BY_NEIGHBOURS = 0, -1
 
 
@@ -35,8 +35,8 @@ UNKNOWN, BY_NEIGHBOURS = 0, -1
 class HalfBranch:
     """c = sum of coefficients * s^exponent, and how well it is known.
 
-    size: how many numbers c is; ramification: common denominator of the exponents; multiplicity: of the root up
-    to the order looked at, 1 where it is simple; order: of the terms in the freedoms that decided.
+    size: number of components of c; ramification: common denominator of the exponents; multiplicity: of the root
+    up to the order considered, 1 for a simple root; order: of the terms that decided, in the original variables.
     """
 
     terms: Terms
@@ -46,7 +46,7 @@ class HalfBranch:
     size: int = 1
 
     def at(self, s: float) -> Floats:
-        """The c of the leading terms at s = t^ramification; for s < 0 at -t."""
+        """c by the leading terms at s = t^ramification; for s < 0 at -t."""
         out = np.zeros(self.size)
         for e, c in self.terms if s > 0.0 else self.conjugate:
             out = out + c * abs(s) ** float(e)
@@ -60,7 +60,7 @@ class HalfBranch:
 
 @dataclass
 class HalfBranches:
-    """All half-branches that were found, and the order of the terms that exclude others."""
+    """All half-branches found, and the order of the terms that exclude others."""
 
     found: list[HalfBranch] = field(default_factory=list)
     excluded_at: int = 0
@@ -68,7 +68,7 @@ class HalfBranches:
 
 @dataclass(frozen=True)
 class _State:
-    """Equations in t, c', and what led to them: s = t^q, s-power spent so far; known below t^bound."""
+    """Equations in t, c', and their derivation: s = t^q, power of s divided out so far; known below t^bound."""
 
     equations: list[Equation]
     q: int
@@ -81,7 +81,10 @@ class _State:
 
 
 def find_half_branches(equations: list[Equation], order: int, zero: float) -> HalfBranches:
-    """All real half-branches of the equations for s > 0, known up to a total degree; zero: of coefficients."""
+    """All real half-branches of the equations for s > 0.
+
+    order: total degree up to which the equations are known; zero: limit below which coefficients are zero.
+    """
     out = HalfBranches()
     start = _State([e for e in equations if e], 1, Fraction(0), Fraction(order + 1), 1, (), 0, 2)
     _search(start, zero, out)
@@ -94,7 +97,7 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
     lowest = [min(j for _, j in e) for e in known]
     divided = bool(known) and min(lowest) >= 1
     if not known or divided or state.depth >= DEEPEST:
-        # c' = 0 solves them up to the order; so simply as the simplest of the equations says
+        # c' = 0 solves the equations up to the order; its multiplicity is the smallest among the equations
         multiplicity = min((_multiplicity(e) for e in known), default=0)
         out.found.append(HalfBranch(state.terms, state.q, multiplicity, state.order))
         known = [
@@ -125,10 +128,10 @@ def _kept(equation: Equation, state: _State) -> Equation:
 
 
 def _order_of(state: _State, known: list[Equation], divided: bool) -> int:
-    """The order in the freedoms of the terms on the hulls.
+    """The order, in the original variables, of the terms on the hulls.
 
-    A term that is linear in c' decides alone that there is a root, whichever the term without c' is; divided: by
-    powers of c', so that terms without it had one.
+    A term that is linear in c' alone ensures a root, whatever the term without c' is. divided: whether powers of
+    c' were divided out, so that terms without c' had one.
     """
     last = 0
     for e in known:
@@ -154,7 +157,7 @@ def hull_of(equation: Equation) -> list[tuple[int, int]]:
         while len(hull) > 1 and _turns(hull[-2], hull[-1], (j, i)):
             hull.pop()
         hull.append((j, i))
-    # only edges along which s loses exponents belong to c -> 0
+    # only edges along which the exponent of s decreases belong to c -> 0
     end = next((n for n in range(1, len(hull)) if hull[n][1] >= hull[n - 1][1]), len(hull))
     return [(i, j) for j, i in hull[:end]]
 
@@ -164,13 +167,13 @@ def _turns(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
 
 
 def _edges(equation: Equation) -> list[Fraction]:
-    """The exponents of s with which roots c can begin."""
+    """The possible leading exponents of s of roots c."""
     hull = hull_of(equation)
     return [Fraction(a[0] - b[0], b[1] - a[1]) for a, b in pairwise(hull)]
 
 
 def _edge_polynomial(equation: Equation, slope: Fraction) -> Floats:
-    """The coefficients of the edge of a slope, by powers of c from its lowest."""
+    """The coefficients of the edge with a slope, by powers of c from its lowest."""
     weights = {k: k[0] + slope * k[1] for k in equation}
     low = min(weights.values())
     on = {j: c for (i, j), c in equation.items() if weights[(i, j)] == low}
@@ -182,7 +185,7 @@ def _edge_polynomial(equation: Equation, slope: Fraction) -> Floats:
 
 
 def _common_roots(polynomials: list[Floats], zero: float) -> list[tuple[float, bool]]:
-    """Real roots other than 0 that all polynomials have, and whether one of them has it simply."""
+    """Real nonzero roots that all polynomials have, and whether the root is simple for one of them."""
     shortest = min(polynomials, key=len)
     out = []
     for root, count in real_roots(shortest):
@@ -199,7 +202,7 @@ def _vanishes(p: Floats, root: float, zero: float) -> bool:
 def real_roots(p: Floats) -> list[tuple[float, int]]:
     """Real roots of a polynomial, given from its lowest power, with multiplicities.
 
-    Rounding splits a root of multiplicity n into n roots on a small circle, whose mean is exact.
+    Rounding splits a root of multiplicity n into n roots on a small circle, whose mean is accurate.
     """
     p = np.trim_zeros(p, "b")
     if len(p) < 2:
@@ -214,7 +217,7 @@ def real_roots(p: Floats) -> list[tuple[float, int]]:
             cluster.append(other)
         mean = plain_sum(cluster) / len(cluster)
         others = [r.conjugate() for r in cluster]
-        # a cluster of its own conjugates is real
+        # a cluster that contains its own conjugates is real
         real = all(min(abs(r - o) for o in cluster) < 1e-3 * size for r in others)
         if real and abs(mean.imag) < SAME_ROOT_OF_EDGE * size:
             out.append((float(mean.real), len(cluster)))

@@ -1,11 +1,10 @@
 """The joint equations around a configuration, split by the singular vectors of their Jacobian.
 
-    Phi(q + x) = J x + 1/2 B(x, x),      J = U S V^T + (what counts as zero)
+    Phi(q + x) = J x + 1/2 B(x, x),      J = U S V^T + (values treated as zero)
 
-N: basis of the null space of J (first-order freedoms), L: of its left null space (dependences). Bodies that are
-not
-connected to each other make systems of their own (`split_system`): their branches are combined, not searched
-together.
+N: basis of the null space of J (first-order degrees of freedom), L: of its left null space (dependences). Bodies
+that are not connected to each other form separate systems (`split_system`): their branches are combined, not
+searched together.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ...arrays import Floats, Ints
 from ...kinematics.constraints import Constraints
 from ...thresholds import NO_COMBINATION, SPARSE_ENTRY, TAYLOR_ZERO
 
-# entries of B up to which it is an array
+# largest number of entries for which B is stored as an array
 MOST_ENTRIES = 200_000
 
 
@@ -32,7 +31,7 @@ class LocalSystem:
     q: Floats
     rows: Ints
     columns: Ints
-    # how many times more than usual counts as zero
+    # factor by which the limit for zero is raised
     zero_margin: float = 1.0
 
     @cached_property
@@ -42,7 +41,7 @@ class LocalSystem:
 
     @cached_property
     def tensor(self) -> Floats | None:
-        """B as an array (rows, columns, columns) of small systems: products then are those of matrices."""
+        """B as an array (rows, columns, columns) for small systems, so that products are matrix products."""
         n = len(self.columns)
         if len(self.rows) * n * n > MOST_ENTRIES:
             return None
@@ -56,7 +55,7 @@ class LocalSystem:
         return self.joints.jacobian(self.q + self.widen(x))[np.ix_(self.rows, self.columns)]
 
     def phi_at(self, x: Floats) -> Floats:
-        """Phi(q + x) - Phi(q): what q itself is off is not a matter of its branches."""
+        """Phi(q + x) - Phi(q): the residual at q itself does not affect the branches."""
         if self.tensor is not None:
             return (self.J + 0.5 * (self.tensor @ x)) @ x
         return self.J @ x + 0.5 * self.joints.bend(self.widen(x))[self.rows]
@@ -78,7 +77,7 @@ class LocalSystem:
 
     @cached_property
     def split(self) -> Split:
-        """The singular vectors of J, its small values left out."""
+        """The singular vectors of J without those of small values."""
         U, values, V = np.linalg.svd(self.J)
         rank = int(np.sum(values > NO_COMBINATION))
         left_out = float(values[rank:].max(initial=0.0))
@@ -86,13 +85,13 @@ class LocalSystem:
 
     @cached_property
     def zero(self) -> float:
-        """Taylor coefficients below this count as zero: rounding, and what q is off its singular configuration."""
+        """Taylor coefficients below this count as zero: rounding, and the deviation of q from singularity."""
         return self.zero_margin * max(TAYLOR_ZERO, 100.0 * self.split.left_out)
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """J = U S V^T, bases N, L of what it leaves free and dependent; left_out: largest value taken as zero."""
+    """J = U S V^T, bases N and L of its null spaces; left_out: largest singular value treated as zero."""
 
     U: Floats
     S: Floats
@@ -104,7 +103,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class IndependentPart:
-    """Freedoms N and dependences L of a system that are analysed together, the others being at rest."""
+    """Degrees of freedom N and dependences L of a system that are analysed together, the others being at rest."""
 
     system: LocalSystem
     N: Floats
@@ -112,7 +111,7 @@ class IndependentPart:
 
     @property
     def freedoms(self) -> int:
-        """How many first-order freedoms there are."""
+        """The number of first-order degrees of freedom."""
         return self.N.shape[1]
 
     @cached_property
@@ -126,7 +125,7 @@ class IndependentPart:
 
 
 def split_system(joints: Constraints, q: Floats) -> list[LocalSystem]:
-    """The systems of bodies that are connected to each other by joints; coordinates of none are left out."""
+    """The systems of bodies that joints connect; coordinates without a body are left out."""
     form, n = joints.form, len(q)
     number = np.full(joints.total, -1)
     number[joints.kept] = np.arange(len(joints.kept))
@@ -146,9 +145,9 @@ def split_system(joints: Constraints, q: Floats) -> list[LocalSystem]:
 
 
 def connected(first: Ints, second: Ints, size: int) -> tuple[int, Ints]:
-    """How many groups of nodes are connected by edges, and the group of each node.
+    """The number of groups of nodes that edges connect, and the group of each node.
 
-    Plain lists: the graphs are small, and SciPy takes longer to read them.
+    It uses plain lists, because the graphs are small and SciPy's overhead is larger.
     """
     root = list(range(size))
 
@@ -165,11 +164,10 @@ def connected(first: Ints, second: Ints, size: int) -> tuple[int, Ints]:
 
 
 def find_factors(system: LocalSystem) -> list[IndependentPart]:
-    """The freedoms of a system in groups that no second-order equation couples; first those that none contains.
+    """Groups of degrees of freedom that no second-order equation couples, first those that no equation contains.
 
-    Terms of higher order may couple them still: `analysis.are_independent` decides that.
-
-    Where an equation vanishes in second order it may couple any of them: then they stay together.
+    Terms of higher order may still couple them: `analysis.are_independent` decides that. An equation that vanishes
+    in second order may couple any of them: then all of them form one group.
     """
     whole = whole_factor(system)
     N, L = whole.N, whole.L
@@ -195,12 +193,12 @@ def find_factors(system: LocalSystem) -> list[IndependentPart]:
 
 
 def whole_factor(system: LocalSystem) -> IndependentPart:
-    """All freedoms and dependences of a system together."""
+    """All degrees of freedom and dependences of a system together."""
     return IndependentPart(system, sparser(system.split.N), sparser(system.split.L))
 
 
 def sparser(basis: Floats) -> Floats:
-    """A basis of the same space with columns of few entries: those of loops that are neighbours stay apart."""
+    """A basis of the same space with sparse columns, so that neighbouring loops remain separate."""
     k = basis.shape[1]
     if k < 2:
         return basis

@@ -1,9 +1,10 @@
 """Real directions along which branches may leave: common roots of the lowest parts of the reduced equations.
 
-Equations are combined so that each has a lowest part of its own (degree two where there is one). Every branch is
-tangent to a common root of these parts; not every root is tangent to a branch, which `germs` decides. Roots are
-found exactly where two freedoms are left, one freedom after the other where each equation adds one (chains of
-loops), and else by Levenberg-Marquardt steps from many starts on the sphere.
+Equations are combined so that each has a different lowest part (of degree two where possible). Every branch is
+tangent to a common root of these parts. The converse is not true; `germs` decides which roots belong to branches.
+With two degrees of freedom the roots are found exactly. If each equation adds one degree of freedom (chains of
+loops), they are found one degree of freedom after another. Otherwise they are found by Levenberg-Marquardt steps
+from many starting points on the sphere.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .polygon import real_roots
 from .reduced_system import IndependentPart
 from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 
-# of the search from many starts: their number, those outside of a known family, and how close to it
+# multi-start search: number of starts, of starts outside a known family, and the distance that counts as on it
 STARTS, OUTSIDE, CLOSE = 300, 60, 1e-4
 ITERATIONS = 60
 
@@ -34,7 +35,7 @@ class HomogeneousPolynomial:
     coefficients: Floats
 
     def matrix(self, m: int) -> Floats:
-        """The symmetric matrix of a quadratic form in m freedoms."""
+        """The symmetric matrix of a quadratic form in m degrees of freedom."""
         out = np.zeros((m, m))
         for c, row in zip(self.coefficients, monomials(m, 2), strict=True):
             i, j = np.repeat(np.arange(m), row)
@@ -47,8 +48,8 @@ class HomogeneousPolynomial:
 class Tangents:
     """Directions a (unit vectors, up to sign).
 
-    rays: single ones; families: one direction of each family, also of single ones that are multiple; order: of the
-    parts looked at, lowest: of the first one; cut: whether a limit left out some.
+    rays: isolated directions; families: one direction per family, and isolated ones that are multiple roots;
+    order: of the parts examined, lowest: of the first one; cut: whether a limit excluded some.
     """
 
     rays: list[Floats]
@@ -59,14 +60,14 @@ class Tangents:
 
 
 def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
-    """The directions of a factor; order: up to which its equations are expanded; most: rays at most."""
+    """The directions of a factor; order: of the expansion of its equations; most: largest number of rays."""
     H, m = factor.quadrics, factor.freedoms
     if m == 1:
         return Tangents([] if np.any(H) else [np.ones(1)])
     quadrics = independent(H)
     rays = None
     if len(quadrics) >= m - 1 > 1:
-        # sparse as they are: an orthogonal basis would mix neighbours
+        # in the sparse basis: an orthogonal basis would mix neighbours
         rays = follow_chain(H, most)
     if rays is not None:
         return Tangents(rays[:most], cut=len(rays) > most)
@@ -78,19 +79,19 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
         if order > 2:
             forms, reached = lowest_forms(factor, order)
         if not forms:
-            # every direction is free, up to the order
+            # every direction is admissible, up to the order
             return Tangents([], [Family(np.random.default_rng(3).normal(size=m), False)], order)
     lowest = min(f.degree for f in forms)
     if m == 2:
         return Tangents(_plane_roots(forms), order=reached, lowest=lowest)
     single, multiple = common_directions(forms, m)
-    # where so many are found, others were missed by all starts
+    # if this many are found, the starts have probably missed others
     cut = len(single) > STARTS // 8
     return Tangents(list(single), _sharp_families(forms, multiple), reached, cut, lowest)
 
 
 def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Family]:
-    """The families of directions; where the forms are not independent, directions are sharpened first."""
+    """The families of directions; if the forms are dependent, the directions are refined first."""
     m = samples.shape[1]
     evaluate = _evaluator(forms, m)
     polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
@@ -129,7 +130,7 @@ def _quadratic_forms(H: Floats) -> list[HomogeneousPolynomial]:
 
 
 def lowest_forms(factor: IndependentPart, order: int) -> tuple[list[HomogeneousPolynomial], int]:
-    """Lowest parts of combinations of the reduced equations, and the order up to which there are any."""
+    """Lowest parts of combinations of the reduced equations, and the highest order among them."""
     combinations, forms, reached = np.eye(factor.L.shape[1]), [], 2
     for d, part in enumerate(reduce_equations(factor, order)):
         if d < 2 or not len(combinations):
@@ -143,23 +144,23 @@ def lowest_forms(factor: IndependentPart, order: int) -> tuple[list[HomogeneousP
 
 
 def _plane_roots(forms: list[HomogeneousPolynomial]) -> list[Floats]:
-    """Common roots of forms in two freedoms."""
+    """Common roots of forms in two degrees of freedom."""
     lowest = min(forms, key=lambda f: f.degree)
-    # coefficients by powers of the second freedom, turned so that no root lies at infinity
+    # coefficients by powers of the second variable, rotated so that no root lies at infinity
     turn = 0.7390851
     R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     out = []
     for root, _ in real_roots(_along_line(lowest, R)):
         a = R @ np.array([1.0, root])
         a /= np.linalg.norm(a)
-        # powers of a multiple root are found to a part of the digits
+        # multiple roots are accurate to a fraction of the digits only
         if all(abs(_value(f, a)) < 1e-5 for f in forms):
             out.append(a)
     return out
 
 
 def _along_line(form: HomogeneousPolynomial, R: Floats) -> Floats:
-    """The polynomial of t that a form is at R (1, t)."""
+    """A form on the line R (1, t), as a polynomial in t."""
     out = np.zeros(form.degree + 1)
     for c, (i, j) in zip(form.coefficients, monomials(2, form.degree), strict=True):
         p = np.ones(1)
@@ -176,7 +177,7 @@ def _value(form: HomogeneousPolynomial, a: Floats) -> float:
 
 
 def follow_chain(H: Floats, most: int) -> list[Floats] | None:
-    """Common roots of quadrics where each adds one freedom to those known; None where they are not such a chain.
+    """Common roots of quadrics that form a chain, in which each adds one degree of freedom; None if they do not.
 
     At most one more than `most` are listed.
     """
@@ -207,7 +208,7 @@ def follow_chain(H: Floats, most: int) -> list[Floats] | None:
 
 
 def _extend(h: Floats, x: Floats, fresh: list[int]) -> list[Floats] | None:
-    """Values of the fresh freedoms with (x + fresh)^T h (x + fresh) = 0; None where any will do."""
+    """Values of the new degrees of freedom with (x + fresh)^T h (x + fresh) = 0; None if any values satisfy it."""
     size = float(np.abs(h).max())
     here = float(x @ h @ x)
     if not fresh:
@@ -243,7 +244,7 @@ def _binary_roots(h: Floats) -> list[Floats]:
 
 
 def _roots_of_two(a: float, b: float, c: float) -> list[float]:
-    """Real roots of a t^2 + b t + c; a double one once."""
+    """Real roots of a t^2 + b t + c; a double root is listed once."""
     size = max(abs(a), abs(b), abs(c))
     if abs(a) < SAME_RAY * size:
         return [-c / b] if abs(b) > SAME_RAY * size else []
@@ -256,7 +257,7 @@ def _roots_of_two(a: float, b: float, c: float) -> list[float]:
 
 
 def distinct_rays(rays: list[Floats], most: int, same: float = SAME_BRANCH) -> list[Floats]:
-    """Rays up to sign, each once, at most so many; same: closer ones are one."""
+    """Distinct rays up to sign, at most `most`; same: rays closer than this are one."""
     out: list[Floats] = []
     for x in rays:
         if out:
@@ -273,7 +274,7 @@ def distinct_rays(rays: list[Floats], most: int, same: float = SAME_BRANCH) -> l
 def common_directions(forms: list[HomogeneousPolynomial], m: int) -> tuple[Floats, Floats]:
     """Unit vectors at which all forms vanish, up to sign: simple roots, and others.
 
-    A large family draws nearly all starts: once its span is known, further ones look outside of it.
+    A large family attracts nearly all starts. Once its span is known, further starts search outside it.
     """
     a = np.random.default_rng(7).normal(size=(STARTS, m))
     evaluate = _evaluator(forms, m)
@@ -295,7 +296,7 @@ def common_directions(forms: list[HomogeneousPolynomial], m: int) -> tuple[Float
 
 
 def _evaluator(forms: list[HomogeneousPolynomial], m: int) -> Evaluated:
-    """A function of starts (starts, m): values (starts, forms) and slopes (starts, forms, m)."""
+    """A function of starts (starts, m) that returns values (starts, forms) and gradients (starts, forms, m)."""
     second = [f for f in forms if f.degree == 2]
     higher = [f for f in forms if f.degree > 2]
     H = np.array([f.matrix(m) for f in second]).reshape(-1, m, m)
@@ -312,7 +313,7 @@ def _evaluator(forms: list[HomogeneousPolynomial], m: int) -> Evaluated:
 
 
 def _evaluate(forms: list[HomogeneousPolynomial], a: Floats) -> tuple[Floats, Floats]:
-    """Values (starts, forms) and slopes (starts, forms, m) of forms of any degree."""
+    """Values (starts, forms) and gradients (starts, forms, m) of forms of any degree."""
     m = a.shape[1]
     values, slopes = np.empty((len(a), len(forms))), np.empty((len(a), len(forms), m))
     for d in sorted({f.degree for f in forms}):
@@ -327,9 +328,9 @@ def _evaluate(forms: list[HomogeneousPolynomial], a: Floats) -> tuple[Floats, Fl
 
 
 def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
-    """Roots over the part of a that is outside of known ones, the best first; a: starts.
+    """Roots, divided by the part of a outside known roots, the best first; a: starts.
 
-    outside: rows of an orthonormal basis; with all of them it divides by one.
+    outside: rows of an orthonormal basis; if it is complete, the divisor is one.
     """
     a = a / np.linalg.norm(a, axis=1, keepdims=True)
     for _ in range(ITERATIONS):
@@ -338,10 +339,10 @@ def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
         F, slopes = evaluate(a)
         F, slopes = F / size[:, None], slopes / size[:, None, None]
         slopes -= F[:, :, None] * (part @ outside / size[:, None] ** 2)[:, None, :]
-        # steps along the sphere: a row holds the direction a itself
+        # steps along the sphere: one row constrains the component along a itself
         A = np.concatenate([slopes, a[:, None, :]], axis=1)
         r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
-        # a double root makes the matrix singular: the floor keeps the steps along it
+        # the matrix is singular at a double root: the lower bound of the damping preserves the steps along it
         damping = (np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14) / size**2
         normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(a.shape[1])
         a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
@@ -349,7 +350,7 @@ def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
     F = np.abs(evaluate(a)[0]).max(axis=1, initial=0.0)
     found = a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]
     for _ in range(3 if len(found) else 0):
-        # to rounding: errors of directions grow with the order of the series along them
+        # refine to rounding, because errors of directions grow with the order of the series along them
         F, slopes = evaluate(found)
         back = np.linalg.pinv(slopes, rcond=1e-3)
         found = found - (back @ F[:, :, None])[:, :, 0]

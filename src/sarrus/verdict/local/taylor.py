@@ -1,15 +1,16 @@
 """Taylor series of the joint equations, reduced to few variables (Lyapunov-Schmidt [GolubitskySchaeffer1985]).
 
 Series in v variables are lists of homogeneous parts: part d has one column for each monomial of degree d. Because
-the equations are quadratic, part d follows from the parts before it by one linear solve with one matrix.
+the equations are quadratic, part d follows from the previous parts by one linear solve, always with the same
+matrix.
 
 Reduced equations (`reduce_equations`), x = N a + V y:
 
     y_d = -S^-1 U^T Q_d,      g_d = L^T Q_d,      Q_d = 1/2 sum_{i=1..d-1} B(x_i, x_{d-i}).
 
-Along a direction a0 with L^T B(N a0, N a0) = 0 (`blow_up`), x = s xi, xi = N a0 + R b + C c + s V y: the part R
-b of the
-freedoms that the equations Lr hold in first order along it is eliminated as well, and what is left is F(s, c) = 0.
+Along a direction a0 with L^T B(N a0, N a0) = 0 (`blow_up`), x = s xi, xi = N a0 + R b + C c + s V y: the equations
+Lr constrain the part R b of the degrees of freedom in first order along the direction. This part is eliminated as
+well, which leaves F(s, c) = 0.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from scipy import sparse
 from ...arrays import Floats, Ints
 from .reduced_system import IndependentPart, sparser
 
-# a series has at most so many monomials: a lower order where there are many variables
+# largest number of monomials of a series: the order is lower if there are many variables
 MOST_MONOMIALS = 1500
-# entries of a matrix that collects products; larger ones are sparse
+# largest number of entries of a dense matrix that collects products; larger ones are sparse
 MOST_DENSE = 20_000
 
 
@@ -51,7 +52,7 @@ def _numbers(variables: int, degree: int) -> dict[tuple[int, ...], int]:
 
 @lru_cache(maxsize=512)
 def _collect(variables: int, first: int, second: int) -> Floats | sparse.csc_array:
-    """Which products of monomials of two degrees are which monomial, as a matrix of zeros and ones."""
+    """Matrix of zeros and ones that maps products of monomials of two degrees to monomials."""
     a, b = monomials(variables, first), monomials(variables, second)
     numbers = _numbers(variables, first + second)
     rows = (a[:, None] + b[None]).reshape(-1, variables).tolist()
@@ -75,7 +76,7 @@ def _half_products(
 
 
 def reduce_equations(factor: IndependentPart, order: int) -> list[Floats]:
-    """The homogeneous parts g_0 ... g_order of the reduced equations in the freedoms, (dependences, monomials)."""
+    """The homogeneous parts g_0 ... g_order of the reduced equations, (dependences, monomials)."""
     split, m = factor.system.split, factor.freedoms
     parts = [np.zeros((len(factor.system.columns), 1)), factor.N]
     out = [np.zeros((factor.L.shape[1], len(monomials(m, d)))) for d in range(2)]
@@ -88,10 +89,11 @@ def reduce_equations(factor: IndependentPart, order: int) -> list[Floats]:
 
 @dataclass(frozen=True, eq=False)
 class BlownUp:
-    """The equations along a direction: displacements x = s xi(s, c) and what is left, F(s, c) = 0.
+    """The equations along a direction: displacements x = s xi(s, c) and the remaining equations F(s, c) = 0.
 
-    xi, F: homogeneous parts in (s, c1, c2, ...), in variables scaled by `scale` so that xi stays of order one;
-    C: the freedoms that first order along the direction leaves, (n, p); across: how firmly the others are held.
+    xi, F: homogeneous parts in (s, c1, c2, ...), in variables scaled by `scale` so that xi stays of order one; C:
+    the degrees of freedom that remain in first order along the direction, (n, p); across: how strongly the others
+    are constrained.
     """
 
     factor: IndependentPart
@@ -104,7 +106,7 @@ class BlownUp:
 
     @property
     def open(self) -> int:
-        """How many freedoms c are left."""
+        """The number of remaining degrees of freedom c."""
         return self.C.shape[1]
 
     def displacement(self, s: float, c: Floats) -> Floats:
@@ -116,7 +118,7 @@ class BlownUp:
         return s * self.scale * xi
 
     def polish(self, s: float, c: Floats) -> Floats:
-        """The root c of F at s that is nearest, by Newton's steps."""
+        """The nearest root c of F at s, by Newton steps."""
         v = 1 + len(c)
         for _ in range(8 if len(c) and self.F and self.F[0].shape[0] else 0):
             at = np.concatenate([[s], c])
@@ -145,7 +147,7 @@ def blow_up(factor: IndependentPart, a: Floats, order: int) -> BlownUp:
     held = factor.L.T @ system.bilinear(w, N)
     U, values, V = np.linalg.svd(held)
     r = int(np.sum(values > 10.0 * system.zero))
-    # few entries: freedoms that open with different exponents stay apart
+    # sparse columns, so that degrees of freedom that open with different exponents stay separate
     R, C = N @ V[:r].T, sparser(N @ V[r:].T)
     Lr, Lf = factor.L @ U[:, :r], factor.L @ U[:, r:]
     firmness = float(values[r - 1]) if r else 1.0
@@ -153,7 +155,7 @@ def blow_up(factor: IndependentPart, a: Floats, order: int) -> BlownUp:
     Q = 0.5 * system.bilinear(w, w)
     xi, F = [w], [Lf.T @ Q]
     y = -(split.U.T @ Q) / split.S[:, None]
-    # without what is left over only the next term is of use: it predicts
+    # if no equation remains, only the next term is useful, for prediction
     last = order if Lf.shape[1] else 1
     while last > 2 and comb(v + last, last) > MOST_MONOMIALS:
         last -= 1
