@@ -1,12 +1,13 @@
-"""Classes of bodies: a long chain is many times the same.
+"""Classes of bodies: a long chain repeats the same body many times.
 
-Groups of bodies that have as many joint points, axes and wanted places as each other, fixed in the same way, form
-a class: the text that makes a frame and what follows from it runs once, over numbers of all of them
-(`tape.Abreast`). Where they decide differently (arms that are longer, parts that vanish) the class is split. Few
-of a kind are classes of one with plain numbers: floats, or those of a tape. Numbers have the same bits either way.
+Groups of bodies with equal numbers of joint points, axes and required points, fixed in the same way, form a
+class. The code that makes a frame and everything that follows from it runs once, vectorised over all groups
+of the class (`tracing.VectorTrace`). If the groups decide differently (other arms are longer, terms vanish)
+the class is split. Small classes become classes of one with plain numbers: floats or traced numbers. The
+bits are the same either way.
 
-A class of many numbers its features itself: those that its groups share, in their order, then those that frames
-add. A class of one uses the numbers of the mechanism.
+A batched class ("of many") numbers its features itself: those that its groups share, in their order, then
+those that frames add. A class of one uses the numbers of the mechanism.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from .joint_constraints import FEW, Feature, Group, Sharing, as_rows
 from .points import Wants
 from .vectors import ZERO, Vector
 
-# fewer are classes of one: about what a class of many costs
+# fewer groups become classes of one; this is about the overhead of a batched class
 LEAST = 16
 
 
 @dataclass(eq=False)
 class BodyClass:
-    """A class: its groups in order, and the frame that all of them have.
+    """A class: its groups in order, and their common frame.
 
-    places: linear forms of the places that are read by name. Of a class of many, features: its own; numbers: those
-    that they have in the mechanism, (n, features).
+    places: linear forms of the points that are read by name. For a batched class, features: its own;
+    numbers: their numbers in the mechanism, (n, features).
     """
 
     groups: Ints
@@ -47,12 +48,14 @@ class BodyClass:
 
     @property
     def is_many(self) -> bool:
-        """Whether its scalars are numbers side by side, and its features its own."""
+        """Whether the class is batched: its scalars are vectors over the groups, and it numbers its features
+        itself.
+        """
         return self.numbers is not None
 
     @property
     def added(self) -> int:
-        """How many features the frame of a class of many adds to those that are shared."""
+        """Number of features that the frame of a batched class adds to the shared ones."""
         assert self.numbers is not None
         assert self.features is not None
         return len(self.features) - self.numbers.shape[1]
@@ -63,11 +66,11 @@ class BodyClass:
         self.numbers = np.hstack([self.numbers, first[:, None] + np.arange(self.added)])
 
     def split(self) -> list[BodyClass]:
-        """The groups of a class of many as classes of one."""
+        """The groups of a batched class as classes of one."""
         return [self.member(m) for m in range(len(self.groups))]
 
     def part(self, which: Ints) -> BodyClass:
-        """Some groups of a class of many; which: their places in it."""
+        """A subset of the groups of a batched class, by their indices in it."""
 
         def some(x: Any) -> Any:
             return TracedNumber(x.tape, "", x.value[which]) if isinstance(x, TracedNumber) else x
@@ -92,16 +95,16 @@ class BodyClass:
         )
 
     def variables(self, own: list[int]) -> Ints:
-        """The numbers that some of its variables have in the mechanism, in each group: (n, variables)."""
+        """The numbers that some of its variables have in the mechanism, for each group: (n, variables)."""
         at = np.array(own, dtype=np.int64)
         return at[None] if self.numbers is None else 3 * self.numbers[:, at // 3] + at % 3
 
     def floats(self, x: Scalar) -> Floats:
-        """A scalar of a class of many in each group."""
+        """The values of a scalar of a batched class in each group."""
         return x.value if isinstance(x, TracedNumber) else np.full(len(self.groups), float(x))
 
     def _plain(self, m: int) -> tuple[Callable[[Any], Any], Callable[[int], int]]:
-        """How scalars and features of the m-th group are found."""
+        """Functions that give the scalars and features of the m-th group."""
         assert self.numbers is not None
         numbers = self.numbers[m].tolist()
         return (
@@ -110,14 +113,14 @@ class BodyClass:
         )
 
     def member(self, m: int) -> BodyClass:
-        """A group of a class of many as a class of one."""
+        """A group of a batched class as a class of one."""
         change, number = self._plain(m)
         places = [_renumbered_rows(rows, change, number) for rows in self.places]
         return BodyClass(self.groups[m : m + 1], self.one(m), places)
 
 
 def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
-    """The same lists, tuples and rows of other scalars."""
+    """The same lists, tuples and rows with other scalars."""
     if isinstance(x, dict):
         return {i: change(c) for i, c in x.items()}
     if isinstance(x, list | tuple):
@@ -156,7 +159,9 @@ def _renumbered_rows(
 
 
 class ClassMaker:
-    """Makes all classes; place, direction, mass: of a place [m], a direction, a group in the model."""
+    """Makes all classes; place, direction, mass: functions that convert a point [m], a direction, a group to
+    the model.
+    """
 
     def __init__(
         self,
@@ -171,10 +176,10 @@ class ClassMaker:
         self.place, self.direction, self.mass = place, direction, mass
 
     def classes(self) -> list[BodyClass]:
-        """All classes, of many first; each group but the ground is in one of them."""
+        """All classes, batched ones first; each group except the ground is in one of them."""
         sharing, count = self.sharing, len(self.sharing.groups)
         many = self._classes_of_many()
-        # features that each group adds; -1 where it is in none of these classes
+        # number of features that each group adds; -1 if it is in none of these classes
         added, first = np.full((2, count), -1)
         for c in many:
             added[c.groups] = c.added
@@ -202,7 +207,7 @@ class ClassMaker:
         return BodyClass(groups, frame, places)
 
     def _classes_of_many(self) -> list[BodyClass]:
-        # a tape records what each body does; parts without a check may have inertias of several shapes
+        # a tape records the operations of each body; unchecked parts may have inertias of several shapes
         each = self.parts.is_traced or not isinstance(self.parts.inertia, np.ndarray)
         if each or len(self.sharing.groups) <= LEAST:
             return []
@@ -211,14 +216,16 @@ class ClassMaker:
             with abreast():
                 return [c for kind in self._kinds() for c in self._parts(*kind, starts)]
         except UntracedError:
-            # what is wanted of them is traced
+            # the required points or directions are traced
             return []
 
     def _kinds(self) -> list[tuple[Ints, Ints]]:
-        """Groups of as many bodies, features and wanted places as each other, fixed alike; with these features."""
+        """Groups with equal numbers of bodies, features and required points, fixed in the same way; with these
+        features.
+        """
         sharing = self.sharing
         alone = np.bincount(sharing.turning_with)[sharing.turning_with] == 1
-        # bodies that turn as one have one frame to keep them rigid; the ground has none
+        # bodies that rotate as one have one rigid frame; the ground has none
         alone[0] = False
         points, axes, bodies = (
             np.array([len(getattr(g, name)) for g in sharing.groups])
@@ -239,13 +246,13 @@ class ClassMaker:
         return sorted(found, key=lambda kind: kind[0][0])
 
     def _features_of(self, groups: Ints, count: int) -> Ints:
-        """Features of groups that have so many, points before axes, (n, count)."""
+        """Features of groups that have `count` of them, points before axes, (n, count)."""
         members = [self.sharing.groups[i] for i in groups.tolist()]
         each = chain.from_iterable(chain(g.points, g.axes) for g in members)
         return np.fromiter(each, np.int64, count * len(members)).reshape(len(members), count)
 
     def _parts(self, groups: Ints, ids: Ints, starts: Floats) -> Iterator[BodyClass]:
-        """Classes of groups of a kind: those that decide alike; ids: their features, in order."""
+        """Classes of groups of a kind that decide alike; ids: their features, in order."""
         if len(groups) < LEAST:
             return
         try:
@@ -254,7 +261,7 @@ class ClassMaker:
             for some in (parted.args[0], ~parted.args[0]):
                 yield from self._parts(groups[some], ids[some], starts)
         except FloatingPointError:
-            # whatever it is, one by one it is reported as it is
+            # the error is reported when the groups are processed one by one
             return
 
     def _class_of_many(self, groups: Ints, ids: Ints, starts: Floats) -> BodyClass:
@@ -276,7 +283,7 @@ class ClassMaker:
         )
 
     def _body_of(self, side: VectorTrace, groups: Ints, n: int) -> Body:
-        """The n-th bodies of groups side by side as one."""
+        """The n-th bodies of several groups as one vectorised body."""
         parts, order, first = self.parts, *self.sharing.members
         which = order[first[groups] + n]
         columns = parts.mass[which], parts.center.rows[which], parts.inertia[which]

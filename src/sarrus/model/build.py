@@ -1,12 +1,13 @@
-"""From a mechanism to its model, step by step; each step sees what the steps before it have found.
+"""Builds the model of a mechanism, step by step; each step uses the results of the steps before it.
 
 coordinates      which points and vectors become q (coordinates.py)
-equations        products of linear forms: rigid frames and joints (joints.py, quadratic.py), M and Q
-rotors, gears    coordinates of joints, as coordinates of their own where needed (joint_coordinates.py)
-loads, drives    loads.py, drives.py
-rows to read     points and spinning bodies; poses of bodies, springs and joints only if asked for (model.py)
+equations        products of linear forms: rigid frames and joints (joint_constraints.py, quadratic.py), M
+and Q
+rotors, gears    coordinates of joints, as additional coordinates where needed (joint_coordinates.py)
+loads, drives    force_forms.py, drives.py
+rows to read     points and spinning bodies; poses of bodies, springs and joints only on request (model.py)
 
-All is done over scalars, which are floats or the numbers of a tape (structure.py).
+All arithmetic uses scalars, which are floats or traced numbers (structure.py).
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ from .readings import vector_rows
 from .structure import Lookup, Structure, look_up, trace
 from .vectors import Row, Vector, combined, over
 
-# of terms that cancel, what is rounding: it would only fill the factor
+# share of cancelling terms that is rounding; it would only fill the factor
 CANCELLED = 8e-16
 
-# terms of the weight, column and value, and of the mass matrix, row, column and value
+# terms of gravity (column, value), and of the mass matrix (row, column, value)
 Shares = tuple[list[tuple[int, Scalar]], list[tuple[int, int, Scalar]]]
 
 
@@ -71,20 +72,20 @@ def make_model(mechanism: Mechanism) -> Model:
 
 
 def model_of(mechanism: Mechanism, known: Lookup) -> Model:
-    """The model of a mechanism, which is not to change any more; known: what is known of it."""
+    """The model of a mechanism, which must not change any more; known: its cached data."""
     if known.structure is not None:
         return known.structure.make(mechanism, known.values)
     return build_anew(mechanism, known)
 
 
 def build_anew(mechanism: Mechanism, known: Lookup | None = None) -> Model:
-    """The model, whatever was seen before; known: where its structure is kept, if anywhere."""
+    """Build the model without the cache; known: where its structure is stored, if anywhere."""
     with _no_collection():
         blueprint, values = make_blueprint(mechanism, read_parts(mechanism))
     structure = Structure(blueprint)
     if known is not None:
         structure = known.keep(structure, values)
-        # users who build one mechanism do not wait for the tape
+        # callers who build a mechanism only once do not wait for the tape
         if known.is_worth_a_trace:
             with suppress(UntracedError):
                 known.keep(trace(mechanism, make_blueprint), values)
@@ -106,7 +107,7 @@ def traced_structure(model: Model) -> Structure:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without looking for cycles: a large model is made of millions of small things, and there are none."""
+    """Disable garbage collection: a large model consists of millions of small objects without cycles."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -117,7 +118,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, Scalars]:
-    """The model's structure, and its numbers, which may be those of a tape."""
+    """The model's structure, and its numbers, which may be traced."""
     points = points_of_parts(mechanism, parts)
     coordinates = draw(mechanism, parts, points)
     space = coordinates.skeleton.space
@@ -137,7 +138,7 @@ def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, 
     block = NumberBlock()
     scalars = [name for name in Form._fields if fields[name].dtype != np.int64]
     form_parts = tuple((Form._fields.index(name), block.take(fields[name])) for name in scalars)
-    # they are in the block
+    # the scalars are in the block
     whole = Form(**fields | dict.fromkeys(scalars, np.zeros(0)))
     start, col, val = _point_rows(coordinates, points)
     acting = loads.make_loads(drives.arrays(block), block)
@@ -163,7 +164,8 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
     """The quadratic equations: of rigid frames, then of joints."""
     equations = Equations()
     batches, ones = _batches(coordinates)
-    # forms and equations of each group: those of batches are known, the others come in the order of the groups
+    # numbers of forms and equations of each group: those of batches are known, the others follow in the order of
+    # the groups
     sizes = np.zeros((2, len(coordinates.skeleton.sharing.groups)), np.int64)
     for groups, batch in batches:
         sizes[0, groups], sizes[1, groups] = len(batch.forms), len(batch.products)
@@ -190,16 +192,16 @@ def _collect_equations(coordinates: Coordinates) -> Equations:
 
 
 def _add_frame(equations: Equations, frame: Frame, rows: list[list[Row]]) -> None:
-    """What a frame keeps; rows: of its vectors."""
+    """Add the products that a frame keeps constant; rows: of its vectors."""
     for i, j in frame.products:
         a, b = frame.vectors[i].start, frame.vectors[j].start
         equations.add(rows[i], a, rows[j], b, i == j)
 
 
 def _batches(coordinates: Coordinates) -> tuple[list[tuple[Ints, BodyBatch]], list[ClassRows]]:
-    """Groups of classes of many with their equations, and classes of one, whose equations are added one by one.
+    """Groups of batched classes with their equations, and classes of one, whose equations are added one by one.
 
-    Also groups that share forms with others are such classes: equal forms are written once.
+    Groups that share forms with others are also classes of one, because equal forms are stored once.
     """
 
     def find(c: ClassRows) -> Equations:
@@ -227,7 +229,7 @@ def _batches(coordinates: Coordinates) -> tuple[list[tuple[Ints, BodyBatch]], li
 
 
 def _batch(coordinates: Coordinates, of: BodyClass, own: Equations) -> BodyBatch:
-    """Equations of a class of many over all coordinates, not numbered yet."""
+    """Equations of a batched class over all coordinates, not numbered yet."""
     none = np.zeros(0, np.int64)
     return BodyBatch(
         first_form=none,
@@ -244,7 +246,8 @@ def _batch(coordinates: Coordinates, of: BodyClass, own: Equations) -> BodyBatch
 def _sharing_forms(coordinates: Coordinates, found: list[tuple[ClassRows, Equations]]) -> Flags:
     """Groups with a form that may be over the same variables as one of another group.
 
-    Forms are compared by how many variables they have, the first and the last: of up to two that is all of them.
+    Forms are compared by their number of variables, the first and the last: for up to two variables this is
+    complete.
     """
     size = 3 * len(coordinates.skeleton.sharing.features)
     codes, owners = [], []
@@ -265,11 +268,11 @@ def _sharing_forms(coordinates: Coordinates, found: list[tuple[ClassRows, Equati
 
 
 def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, Scalars]:
-    """World rows of all points that can be read by name, compressed."""
+    """Compressed world rows of all points that can be read by name."""
     skeleton, width = coordinates.skeleton, coordinates.dimension
     metres = skeleton.space.metres[:width]
     groups = points.groups(skeleton.sharing.group_of)
-    # a class has them in this order
+    # the points of a class are in this order
     order = np.argsort(groups, kind="stable")
     first = np.searchsorted(groups[order], np.arange(len(skeleton.sharing.groups)))
     table = RowTable({})
@@ -288,14 +291,14 @@ def _point_rows(coordinates: Coordinates, points: Points) -> tuple[Ints, Ints, S
 def _spun(
     block: NumberBlock, coordinates: Coordinates, body: str
 ) -> tuple[Ints, Ints, BlockPart, BlockPart]:
-    """Vectors fixed in a body: rows of their change in world directions, and their unit starts."""
+    """Vectors fixed in a body: rows of their change in world directions, and their initial unit values."""
     rows, starts = vector_rows(coordinates, body, 3)
     start, col, val = flatten_rows(rows)
     return start, col, block.take(val), block.take([x for v in starts for x in v], -1, 3)
 
 
 def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
-    """Which bodies have a freedom without inertia, in words; numbers: of the coordinates."""
+    """The bodies with a degree of freedom without inertia, in words; numbers: of the coordinates."""
     features = {i // 3 for i, n in coordinates.reduction.columns.items() if n in numbers}
     skeleton = coordinates.skeleton
     names = [
@@ -315,7 +318,7 @@ def _features_of(frame: Frame) -> set[int]:
 
 
 def _shares(c: ClassRows, gravity: Vector) -> Shares:
-    """What a frame adds to weight and mass matrix: T = 1/2 sum G_ij f_i' f_j' over its features f."""
+    """Contribution of a frame to gravity and mass matrix: T = 1/2 sum G_ij f_i' f_j' over its features f."""
     weight: list[tuple[int, Scalar]] = []
     mass: list[tuple[int, int, Scalar]] = []
     gram = c.of.frame.gram
@@ -333,7 +336,7 @@ def _shares(c: ClassRows, gravity: Vector) -> Shares:
 def _inertia(
     coordinates: Coordinates, gravity: Vector, rotors: list[tuple[Row, Scalar]]
 ) -> tuple[Entries, Scalars]:
-    """Mass matrix and weight of all frames, and of rotors: sums of their terms in the order of the groups."""
+    """Mass matrix and gravity of all frames and rotors: sums of their terms in the order of the groups."""
     found = coordinates.each_class(lambda c: _shares(c, gravity))
     (groups, a), x = _gathered(coordinates, [(c.of, weight) for c, (weight, _) in found], [], 1)
     order = np.argsort(groups, kind="stable")
@@ -362,7 +365,7 @@ def _gathered(
 ) -> tuple[Ints, Scalars]:
     """Terms of all classes: the group and the coordinates (width) of each, (1 + width, n), and its value.
 
-    more: terms over coordinates, after those of all groups.
+    more: terms over coordinates, appended after those of all groups.
     """
     numbers: list[Any] = [(len(coordinates.skeleton.sharing.groups), *at) for *at, _ in more]
     values = [x for *_, x in more]

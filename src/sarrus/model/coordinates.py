@@ -1,11 +1,13 @@
 """Natural coordinates: which points and vectors of a mechanism become q, and all others as rows over it.
 
-Space            the user's places and directions in the model's units and axes
-Skeleton         groups, shared features (joints.py), a frame for each class of groups (body_classes.py, frames.py)
+Space            the user's points and directions in the model's units and axes
+Skeleton         groups, shared features (joint_constraints.py), a frame for each class of groups
+(body_classes.py,
+                 frames.py)
 Coordinates      linear relations solved (reduce.py): any point or vector as rows over q
 
-Only names, joints, what loads and readers ask for and the start position count here; of the masses only
-where the centre of a group is and which directions it spreads in.
+This only depends on names, joints, the requirements of loads and readings, and the start configuration. Of
+the masses, it only uses the centre of each group and the directions in which its mass is distributed.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ from .vectors import (
     vector,
 )
 
-# axes of the model that are those of the world
+# model axes that are the world axes
 AS_THEY_ARE: Matrix = [{0: 1.0}, {1: 1.0}, {2: 1.0}]
 
 
@@ -75,7 +77,7 @@ class Space:
     units: Units
 
     def place(self, p: Any) -> Vector:
-        """A place [m] in the model."""
+        """A point [m] in the model."""
         at = vector(p)
         return over(at if self.turn is AS_THEY_ARE else turned(self.turn, at), self.units.length)
 
@@ -97,7 +99,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Product:
-    """A scalar product that a joint keeps; square: of a vector with itself."""
+    """A scalar product that a joint keeps constant; square: of a vector with itself."""
 
     a: FrameVector
     b: FrameVector
@@ -106,16 +108,16 @@ class Product:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Groups of bodies, the features they share, and the classes of groups, which have their frames."""
+    """Groups of bodies, the features they share, and the classes of groups with their frames."""
 
     space: Space
     sharing: Sharing
     classes: list[BodyClass]
-    # frames that were asked for one by one
+    # cache of frames that were requested one by one
     _frames: dict[int, Frame] = field(default_factory=dict)
 
     def frame(self, body: str) -> Frame | None:
-        """The frame that a body belongs to; None for the ground."""
+        """The frame of a body; None for the ground."""
         group = self.sharing.group_of[body]
         return None if group == GROUND else self.one(group)
 
@@ -129,40 +131,41 @@ class Skeleton:
 
     @cached_property
     def _places(self) -> Ints:
-        """Of each group the number of its class, and its place in it."""
+        """For each group the number of its class, and its index in it."""
         out = np.zeros((2, len(self.sharing.groups)), np.int64)
         for n, c in enumerate(self.classes):
             out[:, c.groups] = np.full(len(c.groups), n), np.arange(len(c.groups))
         return out
 
     def point(self, body: str, at: Any) -> Linear:
-        """A point of a body, by its place at the start [m], as a linear form of the features."""
+        """A point of a body, by its initial coordinates [m], as a linear form of the features."""
         frame = self.frame(body)
         return [{}, {}, {}] if frame is None else frame.point(self.space.place(at))
 
     def vector(self, body: str, d: Any) -> Linear:
-        """A vector fixed in a body, by its world direction at the start."""
+        """A vector fixed in a body, by its initial world direction."""
         frame = self.frame(body)
         return [{}, {}, {}] if frame is None else frame.vector(self.space.direction(d))
 
     def factor(self, factor: Factor) -> FrameVector:
-        """A factor of a joint's product; nothing of it is linear if the ground holds it."""
+        """A factor of a joint's product; its linear part is empty if it is fixed in the ground."""
         if isinstance(factor, Direction):
             start = self.space.direction(factor.start)
             return FrameVector(self.vector(factor.body, factor.start), start)
         first = self.point(factor.first, factor.first_at)
         second = self.point(factor.second, factor.second_at)
         start = subtract(self.space.place(factor.second_at), self.space.place(factor.first_at))
-        # points of one group may have parts in common
+        # points of one group may have common terms
         rows = [subtract_rows(b, a) for a, b in zip(first, second, strict=True)]
         return FrameVector(cleaned(rows), start)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """A class of groups, and its vectors as rows over its own variables without those that are solved for.
+    """A class of groups, and its vectors as rows over its variables without those that are solved for.
 
-    Which variables a class of many has: those of its features; a class of one: those of all.
+    The variables of a batched class are those of its features; those of a class of one are the variables of
+    all.
     """
 
     of: BodyClass
@@ -170,7 +173,7 @@ class ClassRows:
     fixed: set[int]
 
     def rows(self, linear: Linear) -> list[Row]:
-        """A linear form of its features."""
+        """A linear form of its features as rows."""
         found = (self.reduction.substitute(drop_fixed(row, self.fixed)) for row in linear)
         return [row if len(row) < 2 else {i: row[i] for i in sorted(row)} for row in found]
 
@@ -184,7 +187,7 @@ class ClassRows:
         ]
 
     def split(self, reduction: Reduction, fixed: set[int]) -> list[ClassRows]:
-        """Classes of one; reduction, fixed: of all variables."""
+        """Split into classes of one; reduction, fixed: of all variables."""
         return [ClassRows(one, reduction, fixed) for one in self.of.split()]
 
 
@@ -201,36 +204,38 @@ class Coordinates:
     fixed: set[int]
     dimension: int
     classes: list[ClassRows]
-    # linear relations that were not solved for, but stand as equations
+    # linear relations that were not solved for and become equations
     relations: list[Row]
-    # of rotors, which no feature has
+    # number of additional coordinates of rotors, which belong to no feature
     more: int = 0
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of coordinates."""
         return len(self.reduction.columns) + self.more
 
     @cached_property
     def columns(self) -> Ints:
-        """Of each variable of the features its number in q, if it has one."""
+        """For each variable of the features its index in q, if it has one."""
         out = np.full(3 * len(self.skeleton.sharing.features), -1, dtype=np.int64)
         out[list(self.reduction.columns)] = list(self.reduction.columns.values())
         return out
 
     def table(self, of: BodyClass, row: Row) -> tuple[Ints, Floats]:
-        """A row over the variables of a class of many as one over q for each group: columns and values (n, w)."""
+        """A row over the variables of a batched class as a row over q for each group: columns and values (n,
+        w).
+        """
         values = [of.floats(c) for c in row.values()]
         at = self.columns[of.variables(list(row))]
         return at, np.stack(values, axis=1) if values else np.zeros((len(of.groups), 0))
 
     def numbered(self, row: Row) -> Row:
-        """A row over the variables of a class of one as one over q."""
+        """A row over the variables of a class of one as a row over q."""
         columns = self.reduction.columns
         return {columns[i]: c for i, c in row.items() if i in columns}
 
     def each_class(self, find: Callable[[ClassRows], T]) -> list[tuple[ClassRows, T]]:
-        """What a function finds for each class; classes whose groups decide differently are split for good."""
+        """Apply a function to each class; classes whose groups decide differently are split permanently."""
         found, left = [], list(self.classes)
         while left:
             c = left.pop(0)
@@ -244,22 +249,22 @@ class Coordinates:
         return found
 
     def split(self, c: ClassRows) -> list[ClassRows]:
-        """Let the groups of a class go on as classes of one."""
+        """Replace a class by classes of one for its groups."""
         ones = c.split(self.reduction, self.fixed)
         self.classes.remove(c)
         self.classes.extend(ones)
         return ones
 
     def rows(self, linear: Linear) -> list[Row]:
-        """A linear form of the features."""
+        """A linear form of the features as rows over q."""
         return [self.reduction.coordinates(drop_fixed(row, self.fixed)) for row in linear]
 
     def point(self, body: str, at: Any) -> list[Row]:
-        """A point of a body, by its place at the start [m], in the model's units and axes."""
+        """A point of a body, by its initial coordinates [m], in the model's units and axes."""
         return self.rows(self.skeleton.point(body, at))
 
     def vector(self, body: str, d: Any) -> list[Row]:
-        """A vector fixed in a body, by its world direction at the start, in the model's axes."""
+        """A vector fixed in a body, by its initial world direction, in the model's axes."""
         return self.rows(self.skeleton.vector(body, d))
 
     def world(self, body: str, at: Any) -> list[Row]:
@@ -267,7 +272,7 @@ class Coordinates:
         return combined(self.skeleton.space.metres[: self.dimension], self.point(body, at))
 
     def features(self) -> Features:
-        """What loads, drives and readings ask for."""
+        """The functions that loads, drives and readings need."""
         space = self.skeleton.space
 
         def fixed(body: str) -> list[Vector]:
@@ -296,7 +301,7 @@ def draw(mechanism: Mechanism, parts: PartArrays, points: Points) -> Coordinates
 
 
 def joint_factors(mechanism: Mechanism, parts: PartArrays) -> list[tuple[Factor, Factor]]:
-    """What joints keep; a driven length is not kept: its equation comes with the drive."""
+    """Products that joints keep constant, except driven lengths: the drive adds their equation."""
     driven = {drive.joint for drive in mechanism.drives}
     return [
         pair
@@ -308,7 +313,7 @@ def joint_factors(mechanism: Mechanism, parts: PartArrays) -> list[tuple[Factor,
 
 def make_space(mechanism: Mechanism, parts: PartArrays) -> Space:
     """The model's axes and units for a mechanism."""
-    # a typical link, and the mean mass
+    # the length of a typical link, and the mean mass
     length = LINK * length_of_parts(mechanism, parts)
     return Space(_model_directions(parts), Units(length, mean(parts.mass.tolist())))
 
@@ -320,7 +325,7 @@ def make_skeleton(
     points: Points,
     factors: list[tuple[Factor, Factor]],
 ) -> Skeleton:
-    """Groups, features and frames; every frame can express what joints, loads and readers ask for."""
+    """Groups, features and frames; every frame can express what joints, loads and readings need."""
     sharing = share_features(parts, space.place, space.direction)
     wanted = Wants(points, points.groups(sharing.group_of), len(sharing.groups))
 
@@ -346,7 +351,7 @@ def make_skeleton(
 def solve_relations(
     mechanism: Mechanism, skeleton: Skeleton, products: list[Product]
 ) -> Coordinates:
-    """Solve all linear relations between the features: of the frames, and those of joints."""
+    """Solve all linear relations between the features: those of frames and those of joints."""
     features, planar = skeleton.sharing.features, mechanism.dimension == 2
     fixed = _fixed(features, planar)
     reduction = Reduction(3 * len(features))
@@ -359,7 +364,7 @@ def solve_relations(
     for linear, solve_for in _relations_in_order(skeleton.classes, fixed, planar):
         for row in linear:
             solve(row, (3 * solve_for, 3 * solve_for + 1, 3 * solve_for + 2))
-    # a product with a constant vector is linear: it is solved for once and for all
+    # a product with a constant vector is linear: it is solved once
     joints = [_times(p.a.start, p.b.linear) for p in products if not p.a.moves]
     joints += [_times(p.b.start, p.a.linear) for p in products if p.a.moves and not p.b.moves]
     for row in joints:
@@ -396,20 +401,20 @@ def _fixed(features: list[Feature], planar: bool) -> set[int]:
 
 
 def _has_relations(c: BodyClass, fixed: set[int], planar: bool) -> bool:
-    """Whether frames of a class have linear relations between variables that move; fixed: those of all."""
+    """Whether frames of a class have linear relations between variables that move; fixed: of all variables."""
     fixed = fixed if c.features is None else _fixed(c.features, planar)
     rows = (row for linear, _ in c.frame.relations for row in linear)
     return any(i not in fixed for row in rows for i in row)
 
 
-# what linear relations made of a variable: nothing, zero, a form of others
+# state of a variable after solving the linear relations: independent, zero, or a form of others
 _FREE, _ZERO, _SOLVED = 0, 1, 2
 
 
 def _reduced(
     c: BodyClass, reduction: Reduction, fixed: set[int], planar: bool
 ) -> Iterator[ClassRows]:
-    """A class with its rows; one of many is split where relations made different things of its variables."""
+    """A class with its rows; a batched class is split if relations treat its variables differently."""
     if c.features is None:
         yield ClassRows(c, reduction, fixed)
         return
@@ -430,8 +435,8 @@ def _reduced(
 
 
 def _model_directions(parts: PartArrays) -> Matrix:
-    """Rows: the model's axes. A hinge on the ground gives the third, so that mechanisms which
-    move in a plane across it keep two coordinates a point, however they stand in space.
+    """Rows: the model's axes. A hinge on the ground gives the third axis, so that mechanisms which
+    move in a plane perpendicular to it need two coordinates per point, whatever their orientation in space.
     """
     if parts.dimension == 3:
         for joint in parts.joints_that(lambda row: row.coordinate == "angle"):
@@ -441,7 +446,7 @@ def _model_directions(parts: PartArrays) -> Matrix:
 
 
 def _directions_to(z: Vector) -> Matrix:
-    """Axes of which the third is this one."""
+    """Axes whose third one is z."""
     sizes = [abs(x) for x in z]
     k = max(range(3), key=sizes.__getitem__)
     if sizes[k] == 1.0:
@@ -490,9 +495,9 @@ def _moments(body: Body) -> list[Vector]:
 
 
 def _leave_to_one(sharing: Sharing, classes: list[BodyClass]) -> None:
-    """Of groups that turn as one, only one frame needs to stay rigid: the others are linear in it."""
+    """Among groups that rotate as one, only one frame needs rigidity equations: the others are linear in it."""
     largest: dict[int, Frame] = {}
-    # a class of many has none of those that turn with others
+    # a batched class contains no groups that rotate with others
     own = [(sharing.turning_with[c.groups[0]], c.frame) for c in classes if not c.is_many]
     for turning, frame in own:
         held = largest.setdefault(turning, frame)

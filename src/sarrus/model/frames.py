@@ -1,11 +1,11 @@
 """The frame of each group of bodies: which of its features become coordinates.
 
-A vector of the model is linear in the features: three rows over their variables. A frame is
-an origin and up to three such vectors; every other feature, point and the mass of the group are
-linear in them. Three cases, by how many directions the group can never leave:
+A vector of the model is linear in the features: three rows over their variables. A frame is an origin and up
+to three such vectors; all other features, points and the mass of the group are linear in them. There are
+three cases, by the number of directions that are fixed for the group:
 
     two    it only translates: the origin alone
-    one    it turns about z: one vector v in the plane, the other is z x v, still linear
+    one    it rotates about z: one vector v in the plane; the other is z x v, which is still linear
     none   it moves freely: as many vectors as its features and its mass span
 """
 
@@ -43,25 +43,25 @@ from .vectors import (
 
 # rows of a linear form of the features
 Linear = list[Row]
-# factors below this are rounding, and would only fill the matrices
+# smaller factors are rounding, and would only fill the matrices
 NO_FACTOR = 1e-14
-# digits of lengths that are compared: what rounding may change
+# digits of lengths that are compared; rounding may change further digits
 DIGITS = 1e9
 ROUNDING = 32 * float(np.finfo(float).eps)
-# a place: what rounding leaves of a difference that is zero
+# share of a coordinate that rounding leaves of a zero difference
 ROUNDED = 4 * float(np.finfo(float).eps)
 
 
 @dataclass
 class FrameVector:
-    """A vector of a group: linear in the features; start: its value at the start."""
+    """A vector of a group: linear in the features; start: its initial value."""
 
     linear: Linear
     start: Vector
 
     @property
     def moves(self) -> bool:
-        """Whether any feature counts: else the ground holds it."""
+        """Whether it depends on any feature; if not, it is fixed in the ground."""
         return any(self.linear)
 
 
@@ -69,9 +69,9 @@ class FrameVector:
 class Frame:
     """Origin and vectors of a group, and its mass as the Gram matrix over (origin, vectors).
 
-    products: index pairs (i, j) whose scalar product the body keeps; relations: linear forms of
-    the features that stay constant, each with the feature it should be solved for; duals: for each vector one
-    across all others, and their product.
+    products: index pairs (i, j) whose scalar product the body keeps constant; relations: linear forms of the
+    features that stay constant, each with the feature it should be solved for; duals: for each vector one
+    that is perpendicular to all others, and their product.
     """
 
     origin: int
@@ -88,19 +88,19 @@ class Frame:
         return [dot(across, offset) / size for across, size in self.duals]
 
     def point(self, place: Vector) -> Linear:
-        """The linear form of a point of the group, given its place at the start."""
+        """The linear form of a point of the group, given its initial position."""
         parts = self.locate(subtract(place, self.origin_start))
         return _combine(feature_rows(self.origin), zip(parts, self.vectors, strict=True))
 
     def vector(self, start: Vector) -> Linear:
-        """The linear form of a body-fixed vector, given its value at the start."""
+        """The linear form of a body-fixed vector, given its initial value."""
         return _combine([{}, {}, {}], zip(self.locate(start), self.vectors, strict=True))
 
     def set_duals(self) -> None:
-        """Of the vectors as they stand."""
+        """Set the dual vectors of the current vectors."""
         starts = [v.start for v in self.vectors]
         if len(self.directions) == 1 or len(starts) == 1:
-            # the two of a turning frame stand across each other
+            # the two vectors of a rotating frame are perpendicular
             found = starts
         elif len(starts) == 2:
             normal = cross(*starts)
@@ -121,9 +121,9 @@ class Mass:
 
 @dataclass(slots=True)
 class Wanted:
-    """Further places [m] and directions of a group that its frame must be able to express.
+    """Further points [m] and directions of a group that its frame must be able to express.
 
-    read: how many places, the first of them, are read by name; points, vectors: all as they are in the model.
+    read: number of points, the first ones, that are read by name; points, vectors: all of them in the model.
     """
 
     places: list[Any] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Wanted:
     vectors: Sequence[Vector] = ()
 
     def find(self, place: Callable[[Any], Vector], direction: Callable[[Any], Vector]) -> None:
-        """Bring them into the model."""
+        """Convert them to the model."""
         self.points = [place(p) for p in self.places]
         self.vectors = [direction(d) for d in self.directions]
 
@@ -144,7 +144,7 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Fr
     if not group.points:
         features.append(Feature(mass.center, False))
         group.points.append(len(features) - 1)
-    # an origin on the ground is no coordinate at all
+    # an origin on the ground needs no coordinates
     group.points.sort(key=lambda k: not features[k].fixed)
     if not features[group.points[0]].fixed:
         _begin_at_an_end(features, group.points)
@@ -164,9 +164,9 @@ def make_frame(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Fr
 
 
 def _begin_at_an_end(features: list[Feature], points: list[int]) -> None:
-    """Let the first point be one of the two farthest apart: points between them are means of the two.
+    """Make the first point one of the two farthest apart: points between them are weighted means of the two.
 
-    Others would have factors above one, which multiply along a chain of bodies that share such points.
+    Otherwise factors would exceed one, and they multiply along a chain of bodies that share such points.
     """
     if len(points) < 3:
         return
@@ -192,7 +192,7 @@ def _farthest_of_many(places: list[Vector]) -> int:
 
 
 def _first_largest(lengths: list[Scalar]) -> int:
-    """Which of some lengths is the largest; of those that differ by rounding, the first."""
+    """Index of the largest length; the first one if several differ only by rounding."""
     rounded = [round(DIGITS * x) for x in lengths]
     best = 0
     for i, x in enumerate(rounded):
@@ -204,7 +204,7 @@ def _first_largest(lengths: list[Scalar]) -> int:
 def _frame_turning(
     sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, frame: Frame
 ) -> None:
-    """One vector in the plane across z, and its quarter turn."""
+    """One vector in the plane perpendicular to z, and its rotation by 90 degrees."""
     features = sharing.features
     z = frame.directions[0]
     flat, quarter = (_FLAT, _QUARTER) if _is_normal(z) else (_flat_matrix(z), _cross_matrix(z))
@@ -273,7 +273,7 @@ def _frame_free(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted, fram
 
 
 def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Iterator[Vector]:
-    """The vectors that the frame must span: features, wanted ones, and the spread of the mass."""
+    """The vectors that the frame must span: features, required vectors, and the principal axes of the mass."""
     origin = sharing.features[group.points[0]].start
     yield from (subtract(sharing.features[k].start, origin) for k in group.points[1:])
     yield from (sharing.features[k].start for k in group.axes)
@@ -282,7 +282,7 @@ def _needs(sharing: Sharing, group: Group, mass: Mass, wanted: Wanted) -> Iterat
     yield subtract(mass.center, origin)
     widths, directions = eigen(mass.moments)
     spread = [sqrt(larger(w, 0.0) / mass.mass) for w in widths]
-    # widths are squares: below this they are the rounding of the larger ones
+    # second moments are squares: below this they are the rounding of the larger ones
     least = 1e-7 * largest(spread, 1e-300)
     for s, d in zip(spread, directions, strict=True):
         if s > 0.0 and s >= least:
@@ -318,12 +318,12 @@ def _relate(sharing: Sharing, group: Group, frame: Frame) -> None:
 def _gram(frame: Frame, mass: Mass) -> list[list[Scalar]]:
     """Gram matrix of the mass over (origin, frame vectors): integral of (1, a)(1, a)^T dm.
 
-    With x = origin + S a the second moments are S^-1 E S^-T; parts along fixed directions do not
-    move and are left out.
+    With x = origin + S a the second moments are S^-1 E S^-T; components along fixed directions do not move
+    and are omitted.
     """
     center, origin = mass.center, frame.origin_start
     arm, far = subtract(center, origin), norm(center) + norm(origin)
-    # what rounding left of a zero would only fill the matrices
+    # entries that are rounding of a zero would only fill the matrices
     parts = [
         _or_zero(dot(d, arm) / size, ROUNDED * (norm(d) * far / abs(size)))
         for d, size in frame.duals
@@ -361,12 +361,12 @@ def _combine(out: Linear, parts: Iterable[tuple[Scalar, FrameVector]]) -> Linear
 
 
 def _rounding(place: Vector) -> Scalar:
-    """What sticks out of a frame by less than this is rounding; far from the origin it is more."""
+    """Smaller components outside a frame are rounding; it grows with the distance from the origin."""
     return larger(SPANNED, ROUNDING * largest(abs(x) for x in place))
 
 
 def _along(z: Vector, k: int) -> Row:
-    """The part of a feature along a direction."""
+    """The component of a feature along a direction."""
     return _large({3 * k + c: x for c, x in enumerate(z)})
 
 
@@ -385,12 +385,12 @@ def _cross_matrix(z: Vector) -> Matrix:
 
 
 def _is_normal(z: Vector) -> bool:
-    """Whether it is the third axis for certain: that of every planar mechanism."""
+    """Whether z is exactly the third axis, as in every planar mechanism."""
     return type(z[2]) is float and z == UNITS[2]
 
 
 def _large(row: Row) -> Row:
-    """A row without what rounding left of a zero."""
+    """A row without entries that are rounding of a zero."""
     return {i: c for i, c in row.items() if abs(c) > NO_FACTOR}
 
 

@@ -1,21 +1,21 @@
-"""What a joint adds to the model, read from the row of its kind: features that its bodies share, and products
+"""Contribution of a joint to the model, by the row of its kind: features that its bodies share, and products
 that stay constant.
 
-    shares          what becomes one                                    mechanism/joint_kinds.py
+    shares          what the bodies have in common                      mechanism/joint_kinds.py
     point           the joint's point
     axis            the axis, or the normal of a plane
-    directions      all directions: the bodies do not turn against each other
+    directions      all directions: the bodies do not rotate relative to each other
     everything      the bodies are one
 
     keeps           factors of the products
-    arm             from the joint's point of the first body to that of the second
+    arm             from the joint's point on the first body to that on the second
     axis            the axis on the first body;                 second axis: that on the second
-    across          directions across the axis, on the first body: two in space, one in the plane
+    across          directions perpendicular to the axis, on the first body: two in 3-D, one in 2-D
 
-In the plane a hinge has no axis of its own.
+A planar hinge has no axis feature.
 
-Sharing does the joint's work [GarciaDeJalonBayo1994]: a pin shares a point, a hinge a point and an
-axis, a weld everything. What is decided here is bookkeeping about the start position, not rank.
+Shared features replace joint equations [GarciaDeJalonBayo1994]: a pin shares a point, a hinge a point and an
+axis, a weld everything. The decisions here concern coincidences at the start configuration, not rank.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from ..thresholds import SAME_FEATURE
 from ..tracing import Scalar, TracedNumber, UntracedError, each_vector, largest, sqrt
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
 
-# its group
+# index of the group of the ground
 GROUND = 0
-# features of a body that are compared each with each; more are found by a tree
+# up to this number, features of a body are compared pairwise; above it a tree is used
 FEW = 32
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A unit vector fixed in a body, by its value at the start, in world directions."""
+    """A unit vector fixed in a body, by its initial value in world directions."""
 
     body: str
     start: Sequence[Scalar]
@@ -52,7 +52,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Arm:
-    """The vector from a point of one body to a point of another, places at the start."""
+    """The vector from a point of one body to a point of another, by their initial coordinates."""
 
     first: str
     first_at: Any
@@ -64,7 +64,7 @@ Factor = Direction | Arm
 
 
 def kept_products(joint: Joint) -> list[tuple[Factor, Factor]]:
-    """Scalar products that the joint keeps constant, besides what its bodies share."""
+    """Scalar products that the joint keeps constant, besides the features that its bodies share."""
     row = joint.kind.row
     factors: dict[str, list[Factor]] = {}
     for word in {word for pair in row.keeps for word in pair}:
@@ -82,9 +82,9 @@ def kept_products(joint: Joint) -> list[tuple[Factor, Factor]]:
 
 
 def carrier(joint: Joint) -> str:
-    """The body in which the directions of a line or plane are written: the first one.
+    """The body in which the directions of a line or plane are expressed: the first one.
 
-    Where both bodies share them it may as well be the ground: the equations are linear then.
+    If both bodies share them it may also be the ground: then the equations are linear.
     """
     row = joint.kind.row
     shared = "directions" in row.shares or ("axis" in row.shares and row.on_plane)
@@ -94,28 +94,28 @@ def carrier(joint: Joint) -> str:
 
 
 def shared_axes(joint: Joint) -> list[Sequence[Scalar]]:
-    """Directions at the start that all bodies of the joint have in common."""
+    """Initial directions that all bodies of the joint have in common."""
     if joint.axis is None:
         return []
     shares = joint.kind.row.shares
     if "axis" in shares:
         return [_axis(joint)]
     if "directions" in shares:
-        # one direction of the plane is all of them
+        # in 2-D one direction determines all
         across = directions_across(_axis(joint)) if len(joint.axis) == 3 else []
         return [_axis(joint), *across]
     return []
 
 
 def own_axes(joint: Joint) -> list[tuple[str, Sequence[Scalar]]]:
-    """Directions that only one body has, but as an axis: good vectors for its frame."""
+    """Axes that belong to only one body: good vectors for its frame."""
     if joint.kind.row.axis != "each":
         return []
     return [(end.body, _axis(joint, k)) for k, end in enumerate(joint.ends)]
 
 
 def directions_across(z: Sequence[Scalar]) -> list[Sequence[Scalar]]:
-    """Unit vectors across a unit vector: two in space, one in the plane."""
+    """Unit vectors perpendicular to a unit vector: two in 3-D, one in 2-D."""
     if len(z) == 2:
         return [(-z[1], z[0])]
     # a coordinate axis if z is one: equations then have few terms
@@ -125,7 +125,7 @@ def directions_across(z: Sequence[Scalar]) -> list[Sequence[Scalar]]:
 
 
 def unit(values: Any) -> Sequence[Scalar]:
-    """A vector of the plane or of space over its length."""
+    """A 2-D or 3-D vector divided by its length."""
     x = values.tolist() if isinstance(values, np.ndarray) else values
     if len(x) == 3:
         return over(x, norm(x))
@@ -142,7 +142,7 @@ def _axis(joint: Joint, k: int = 0) -> Sequence[Scalar]:
 
 @dataclass(slots=True)
 class Feature:
-    """A joint point or unit axis shared by bodies; start: its value at the start position."""
+    """A joint point or unit axis shared by bodies; start: its value at the start configuration."""
 
     start: Vector
     fixed: bool
@@ -150,7 +150,7 @@ class Feature:
 
 @dataclass(slots=True)
 class Group:
-    """Bodies that move as one; group 0 is the ground and whatever is welded to it."""
+    """Bodies that move as one; group 0 is the ground and all bodies welded to it."""
 
     bodies: list[Body] = field(default_factory=list)
     points: list[int] = field(default_factory=list)
@@ -159,9 +159,9 @@ class Group:
 
 @dataclass
 class Sharing:
-    """Groups and the features they share; places in the model's units and directions.
+    """Groups and the features they share, in the model's units and directions.
 
-    turning_with: for each group the first of those that turn as one with it (itself, as a rule).
+    turning_with: for each group the first of the groups that rotate as one with it (usually itself).
     """
 
     groups: list[Group]
@@ -172,12 +172,12 @@ class Sharing:
 
     @cached_property
     def members(self) -> tuple[Ints, Ints]:
-        """Numbers of bodies, group by group, and where each group begins among them."""
+        """Indices of bodies, group by group, and the start of each group among them."""
         sizes = np.bincount(self.group_of_body, minlength=len(self.groups))
         return np.argsort(self.group_of_body, kind="stable"), np.cumsum(sizes) - sizes
 
     def directions(self, group: Group) -> list[Vector]:
-        """Orthonormal directions that this group can never leave: those of its fixed axes."""
+        """Orthonormal directions that are fixed for this group: those of its fixed axes."""
         basis: list[Vector] = []
         for k in group.axes:
             if self.features[k].fixed and len(basis) < 2:
@@ -191,7 +191,7 @@ class Sharing:
 def share_features(
     parts: PartArrays, place: Callable[[Any], Vector], turn: Callable[[Any], Vector]
 ) -> Sharing:
-    """Find groups and features; `place` and `turn` bring points and directions into the model."""
+    """Find groups and features; `place` and `turn` convert points and directions to the model."""
     names = [Mechanism.GROUND, *parts.names]
     rigid = [j.bodies for j in parts.joints_that(lambda row: row.is_rigid)]
     group_of = {name: i for i, name in enumerate(names)}
@@ -215,7 +215,7 @@ def share_features(
     features: list[Feature] = []
     at, owners = _pins(parts, np.append(group_of_body, GROUND))
     _merge(groups, owners, each_vector(place, at), features, "points", _near)
-    # groups that cannot turn against each other have all directions in common
+    # groups that cannot rotate relative to each other have all directions in common
     stiff = [j.bodies for j in parts.joints_that(lambda row: "directions" in row.shares)]
     turns: dict[int, int] = {}
     if stiff:
@@ -223,7 +223,7 @@ def share_features(
     turning: dict[int, list[int]] = {}
     for g, root in turns.items():
         turning.setdefault(root, []).append(g)
-    # the first stands for all that turn with it, and the ground for itself
+    # the first group represents all that rotate with it, and the ground represents itself
     standing = {root: same[: 1 + (same[0] == GROUND)] for root, same in turning.items()}
     n = len(parts.joints)
     with_axes = [parts.joints[i] for i in np.flatnonzero(parts.has_axis[:n]).tolist()]
@@ -245,7 +245,7 @@ def share_features(
         for group in groups:
             group.axes.append(len(features) - 1)
 
-    # the first is the least
+    # the first one has the smallest index
     turning_with = [turning[turns[g]][0] if stiff else g for g in range(len(groups))]
     sharing = Sharing(groups, group_of, features, turning_with, group_of_body)
     _fix_axes(sharing)
@@ -256,7 +256,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:
-    """Of each name one that stands for all it is merged with."""
+    """For each name the representative of all names it is merged with."""
     found = list(pairs)
     if not found:
         return {n: n for n in names}
@@ -266,7 +266,7 @@ def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Na
     return {n: sets[n] for n in names}
 
 
-# of things and those that have them, by the former: the numbers of both
+# pairs of item and owner, sorted by item: the indices of both
 Owners = tuple[Ints, Ints]
 
 
@@ -278,11 +278,11 @@ def _listed(members: list[list[int]]) -> Owners:
 
 
 def _pins(c: PartArrays, group: Ints) -> tuple[Floats, Owners]:
-    """Places of joints that share a point, and their groups; group: of each body and the ground."""
+    """Points of joints that share a point, and their groups; group: of each body and the ground."""
     pins = c.are(lambda row: "point" in row.shares)
     ends = pins[c.joint]
     item, owner = (np.cumsum(pins) - 1)[c.joint[ends]], group[c.body[ends]]
-    # each once, in their order
+    # without duplicates, in order
     order = np.lexsort((owner, item))
     item, owner = item[order], owner[order]
     new = np.append(True, (np.diff(item) > 0) | (np.diff(owner) > 0)) if len(item) else pins[:0]
@@ -297,16 +297,16 @@ def _merge(
     kind: str,
     same_pairs: Callable[[list[Vector]], list[tuple[int, int]]],
 ) -> None:
-    """Add one feature for each class of joints that share it through some common group."""
+    """Add one feature for each class of joints that share it through a common group."""
     n = len(values)
     if not n:
         return
     item, owner = owners
-    # features of each group, in their order
+    # features of each group, in order
     order = np.argsort(owner, kind="stable")
     first = np.flatnonzero(np.diff(owner[order], prepend=-1))
     runs = np.stack([first, np.append(first[1:], len(order))], axis=1)
-    # features of the ground are fixed anyway: nothing to merge
+    # features of the ground are fixed anyway and need not be merged
     several = runs[(runs[:, 1] - runs[:, 0] > 1) & (owner[order][first] != GROUND)]
     several = several[np.argsort(order[several[:, 0]], kind="stable")]
     pairs = [
@@ -314,7 +314,7 @@ def _merge(
         for items in _not_apart(values, item[order], several)
         for a, b in same_pairs([values[i] for i in items])
     ]
-    # numbered as they come
+    # numbered in order of appearance
     one = come = of = np.arange(n)
     if pairs:
         one = np.fromiter(merged(range(n), pairs).values(), np.int64, n)
@@ -332,7 +332,7 @@ def _merge(
 
 
 def _not_apart(values: Sequence[Any], items: Ints, runs: Ints) -> list[list[int]]:
-    """Runs of features without those of two that are far apart for certain, of which there are many."""
+    """Runs of features without pairs that are certainly far apart, of which there are many."""
     try:
         at = as_rows(values)
     except UntracedError:
@@ -340,7 +340,7 @@ def _not_apart(values: Sequence[Any], items: Ints, runs: Ints) -> list[list[int]
     two = runs[:, 1] - runs[:, 0] == 2
     a, b = at[items[runs[two, 0]]], at[items[runs[two, 0] + 1]]
     size = np.maximum(np.abs(a), np.abs(b)).max(axis=1, initial=0.0)
-    # ten times what is one, in any of the parts, the opposite being one as well
+    # ten times the merging distance, in any component; opposite axes count as equal
     apart = np.minimum(*(np.abs(a - sign * b).max(axis=1, initial=0.0) for sign in (1.0, -1.0)))
     near = np.ones(len(runs), bool)
     near[two] = apart <= 10.0 * SAME_FEATURE * (1.0 + size)
@@ -348,13 +348,13 @@ def _not_apart(values: Sequence[Any], items: Ints, runs: Ints) -> list[list[int]
 
 
 def as_rows(vectors: Sequence[Any]) -> Floats:
-    """Vectors of floats as the rows of an array; of what a tape sees UntracedError."""
+    """Vectors of floats as the rows of an array; raises UntracedError for traced numbers."""
     flat = np.fromiter(chain.from_iterable(vectors), float, 3 * len(vectors))
     return flat.reshape(-1, 3)
 
 
 def _near(places: list[Vector]) -> list[tuple[int, int]]:
-    """Pairs of places that are one."""
+    """Pairs of coincident points."""
     close = SAME_FEATURE * (1.0 + largest(abs(x) for place in places for x in place))
     if len(places) > FEW:
         return _near_in_tree(places, close)
@@ -367,7 +367,7 @@ def _near(places: list[Vector]) -> list[tuple[int, int]]:
 
 
 def _parallel(axes: list[Vector]) -> list[tuple[int, int]]:
-    """Pairs of axes that are one: an axis and its opposite are."""
+    """Pairs of axes that are one; an axis and its opposite are the same."""
     n = len(axes)
     if n > FEW:
         both = [*axes, *((-x, -y, -z) for x, y, z in axes)]
@@ -389,7 +389,7 @@ def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
         isinstance(x, TracedNumber) for v in values for x in v
     ):
         raise UntracedError
-    # those that are equal to the last bit are one anyway: all pairs of them would be too many
+    # axes that are equal to the last bit are one anyway: there would be too many pairs of them
     at, first, which = np.unique(np.array(values), axis=0, return_index=True, return_inverse=True)
     equal = ((a, b) for b, a in enumerate(first[which.ravel()].tolist()) if a != b)
     near = (sorted(pair) for pair in first[cKDTree(at).query_pairs(close, output_type="ndarray")])
@@ -397,7 +397,9 @@ def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
 
 
 def _fix_axes(sharing: Sharing) -> None:
-    """A body with two fixed directions cannot turn: all its axes are fixed, and so on."""
+    """A body with two fixed directions cannot rotate: all its axes are fixed, which may fix axes of other
+    bodies.
+    """
     changed = True
     while changed:
         changed = False

@@ -20,7 +20,7 @@ from .drives import DrivenEquations
 from .order import make_factor
 from .vectors import Row
 
-# an array of floats, or of the numbers of a tape
+# an array of floats or of traced numbers
 Scalars = np.ndarray
 
 
@@ -38,11 +38,11 @@ class MasslessFreedomError(Exception):
 
 @dataclass(frozen=True)
 class BodyBatch:
-    """Forms and equations of n bodies side by side, whose forms nobody else has.
+    """Forms and equations of n bodies in a batch; no other body shares these forms.
 
-    first_form, first_equation: the numbers that those of each body begin with. forms: columns (n, w), factors
-    (n, w) and start (n) of each form; products: of each equation the forms (from the first of the body on), and
-    the factors (n, products); values (n): of each equation.
+    first_form, first_equation: number of the first form and equation of each body. forms: columns (n, w),
+    factors (n, w) and initial value (n) of each form; products: for each equation its forms (relative to the
+    first of the body), and the factors (n, products); values (n): value of each equation.
     """
 
     first_form: Ints
@@ -52,7 +52,7 @@ class BodyBatch:
     values: list[Floats]
 
     def some(self, which: Ints) -> BodyBatch:
-        """Some of the bodies, which: their places in it; not numbered yet."""
+        """A subset of the bodies, given by their indices in the batch; not numbered yet."""
         return replace(
             self,
             forms=[
@@ -65,25 +65,25 @@ class BodyBatch:
 
 
 class Equations:
-    """Forms and products of the constraint equations, by number; equal forms and equations stand once."""
+    """Forms and products of the constraint equations, by number; equal forms and equations are stored once."""
 
     def __init__(self) -> None:
         self.forms: dict[int, tuple[Row, Scalar]] = {}
         self.products: dict[int, dict[tuple[int, int], Scalar]] = {}
         self.values: dict[int, Scalar] = {}
         self.form_count = self.count = 0
-        # numbers of the forms over the same coordinates, and of the equations of the same forms
+        # numbers of the forms over the same coordinates, and of the equations with the same forms
         self._forms_over: dict[tuple[int, ...], list[int]] = {}
         self._made_of: dict[tuple[tuple[int, int], ...], list[int]] = {}
         self._batches: list[BodyBatch] = []
 
     def skip(self, forms: int, equations: int) -> None:
-        """Leave out numbers that a batch has."""
+        """Reserve numbers for a batch."""
         self.form_count += forms
         self.count += equations
 
     def take(self, batch: BodyBatch) -> None:
-        """Take over forms and equations of many bodies; their numbers were left out."""
+        """Add the forms and equations of a batch; their numbers were reserved."""
         self._batches.append(batch)
 
     def add(
@@ -95,13 +95,13 @@ class Equations:
         square: bool,
         driven: bool = False,
     ) -> tuple[int, Scalar, Scalar]:
-        """Add the equation a . b = its value at the start, scaled to a length.
+        """Add the equation a . b = its initial value, scaled to a length.
 
-        driven: its right side will move, so it is never the same as another one.
-        Returns its number k, and x, y with Phi_k + phi0_k = x a . b - y, where y stands for components
-        that are constant; number -1 if all are.
+        driven: its right-hand side will change, so it is never merged with another equation.
+        Returns its number k, and x, y with Phi_k + phi0_k = x a . b - y, where y collects the constant
+        components; the number is -1 if all components are constant.
         """
-        # an arm of length zero, as from a line to a point on it, is a length already
+        # an arm of zero length, as from a line to a point on it, already has the scale of a length
         sizes = [sqrt(plain_sum(x * x for x in start)) or 1.0 for start in (start_a, start_b)]
         scale = (0.5 if square else 1.0) / sqrt(sizes[0] * sizes[1])
         products: dict[tuple[int, int], Scalar] = {}
@@ -110,7 +110,7 @@ class Equations:
             if not (ra or rb):
                 constant = constant + xa * xb
                 continue
-            # a constant that rounding left of a zero, as in a turned world, is a zero
+            # a constant that is rounding of a zero, as in a rotated world, is zero
             still = (not ra and abs(xa) < ZERO_COMPONENT * sizes[0]) or (
                 not rb and abs(xb) < ZERO_COMPONENT * sizes[1]
             )
@@ -139,7 +139,9 @@ class Equations:
         return number, factor, factor * constant
 
     def _find(self, products: dict[tuple[int, int], Scalar]) -> int:
-        """The same equation from another body (the norm of a shared axis) is written once; -1: there is none."""
+        """Number of an equal equation from another body (as for the norm of a shared axis); -1 if there is
+        none.
+        """
         ratios = _over_first(products)
         for number in self._made_of.get(tuple(products), ()):
             if _same(ratios, _over_first(self.products[number]), SAME_PRODUCT):
@@ -147,7 +149,7 @@ class Equations:
         return -1
 
     def _form(self, row: Row, start: Scalar) -> tuple[int, Scalar]:
-        """Number and factor of a form; forms that differ by a factor are one form (the constant 1, too)."""
+        """Number and factor of a form; forms that differ by a factor are one form (also the constant 1)."""
         factor = next(iter(row.values())) if row else start
         values = [c / factor for c in row.values()]
         start = start / factor
@@ -166,7 +168,7 @@ class Equations:
 
     @cached_property
     def _of_batches(self) -> dict[tuple[int, ...], tuple[BodyBatch, int]]:
-        """Which batch has forms over some coordinates, and which of its bodies."""
+        """The batch, and the body in it, that has forms over given coordinates."""
         return {
             tuple(row): (batch, m)
             for batch in self._batches
@@ -175,7 +177,7 @@ class Equations:
         }
 
     def _unpack(self, batch: BodyBatch, m: int) -> None:
-        """Forms and equations of one body of a batch, as if they had been added."""
+        """Add the forms and equations of one body of a batch as if they had been added one by one."""
         first, number = int(batch.first_form[m]), int(batch.first_equation[m])
         if first in self.forms:
             return
@@ -190,7 +192,7 @@ class Equations:
             self._made_of.setdefault(tuple(moved), []).append(number + n)
 
     def flat_forms(self) -> tuple[Ints, Ints, Scalars, Scalars]:
-        """Rows of all forms, compressed, and their starts."""
+        """Compressed rows of all forms, and their initial values."""
         table = RowTable({n: row for n, (row, _) in self.forms.items()})
         starts = as_array([start for _, start in self.forms.values()])
         e0 = np.zeros(self.form_count, starts.dtype)
@@ -231,7 +233,7 @@ def _over_first(products: dict[tuple[int, int], Scalar]) -> list[Scalar]:
 
 
 def _same(a: list[Scalar], b: list[Scalar], close: float) -> bool:
-    """Whether numbers of order one are the same but for rounding."""
+    """Whether numbers of order one are equal up to rounding."""
     return all(x is y or abs(x - y) <= close for x, y in zip(a, b, strict=True))
 
 
@@ -245,14 +247,14 @@ class Products(NamedTuple):
 
 
 class RowTable:
-    """Rows by number, to be compressed; many: numbers (n), columns and values (n, w) of many at once."""
+    """Rows by number, to be compressed; many: numbers (n), columns and values (n, w) of a batch."""
 
     def __init__(self, rows: dict[int, Row]) -> None:
         self.rows = rows
         self.many: list[tuple[Ints, Ints, Floats]] = []
 
     def flatten(self, count: int) -> tuple[Ints, Ints, Scalars]:
-        """Where each row starts, columns, values."""
+        """Start of each row, columns, values."""
         numbers = np.fromiter(self.rows, np.int64, len(self.rows))
         sizes = np.fromiter(map(len, self.rows.values()), np.int64, len(self.rows))
         start = np.zeros(count + 1, np.int64)
@@ -272,13 +274,13 @@ class RowTable:
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:
-    """Whole numbers from each start on, so many of each, one after the other."""
+    """Concatenated integer ranges with given starts and lengths."""
     ends = np.cumsum(counts)
     return np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def as_array(values: Sequence[Scalar]) -> Scalars:
-    """Scalars as an array: of floats, if they are."""
+    """Scalars as an array, of dtype float if all are floats."""
     try:
         return np.array(values, dtype=float)
     except UntracedError:
@@ -288,7 +290,7 @@ def as_array(values: Sequence[Scalar]) -> Scalars:
 
 
 def summed_runs(values: Scalars, first: Ints, counts: Ints) -> Scalars:
-    """Sums of runs of values, each from its first on, one after the other."""
+    """Sums of runs of values, each added in order from its first entry."""
     out = values[first]
     for r in range(1, int(counts.max(initial=0))):
         more = np.flatnonzero(counts > r)
@@ -297,7 +299,7 @@ def summed_runs(values: Scalars, first: Ints, counts: Ints) -> Scalars:
 
 
 def summed_at(places: Ints, values: Scalars, count: int) -> Scalars:
-    """Sums of what belongs to each place, one after the other."""
+    """Sums of the values at each index, added in order."""
     if values.dtype == float:
         return np.bincount(places, values, count)
     out = np.zeros(count, dtype=object)
@@ -306,7 +308,7 @@ def summed_at(places: Ints, values: Scalars, count: int) -> Scalars:
 
 
 def find_runs(keys: Ints) -> tuple[Ints, Ints]:
-    """Where equal neighbours begin, and how many there are of each."""
+    """Starts and lengths of runs of equal neighbours."""
     first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
     return first, np.diff(first, append=len(keys))
 
@@ -314,7 +316,7 @@ def find_runs(keys: Ints) -> tuple[Ints, Ints]:
 class Jacobian:
     """J, linear in the forms: its entries by equation and coordinate, each a row over the forms.
 
-    values: at the start; of_equation: where the entries of each equation begin.
+    values: at the start; of_equation: index of the first entry of each equation.
     """
 
     def __init__(self, D: tuple[Ints, Ints, Scalars, Scalars], p: Products, nq: int) -> None:
@@ -322,7 +324,7 @@ class Jacobian:
         square = p.a == p.b
         other = ~square
         nf, nc = max(len(e0), 1), int(p.equation.max(initial=-1)) + 1
-        # of a square twice its form, of others each form with the other one
+        # a square contributes twice its form, other products contribute each form with the other one
         k = np.concatenate([p.equation[square], np.repeat(p.equation[other], 2)])
         one = np.concatenate([p.a[square], np.stack([p.a[other], p.b[other]], axis=1).ravel()])
         with_it = np.concatenate([p.a[square], np.stack([p.b[other], p.a[other]], axis=1).ravel()])
@@ -330,12 +332,12 @@ class Jacobian:
         sizes = np.diff(D_start)[one]
         term, entry = np.repeat(np.arange(len(one)), sizes), ranges(D_start[one], sizes)
         at = k[term] * max(nq, 1) + D_col[entry]
-        # terms of the same entry and form are one
+        # terms of the same entry and form are merged
         key = at * nf + with_it[term]
         order = np.argsort(key, kind="stable")
         first, counts = find_runs(key[order])
         parts = summed_runs((c[term] * D_val[entry])[order], first, counts)
-        # forms of an entry in the order in which they came
+        # forms of an entry in their original order
         came = order[first]
         order = np.argsort(at[came] * (len(at) + 1) + came, kind="stable")
         self.C_form, self.C_val = with_it[term][came[order]], parts[order]
@@ -350,14 +352,14 @@ class Jacobian:
 def assemble_form(
     equations: Equations, M: Entries, Q: Scalars, drives: DrivenEquations
 ) -> dict[str, Any]:
-    """The fields of the kernel's form: whole numbers, and floats or what stands for them."""
+    """The fields of the kernel's form: integers, and floats or traced numbers."""
     nq, nc = len(Q), equations.count
     D, p = equations.flat_forms(), equations.flat_products()
     J = Jacobian(D, p, nq)
     square, other = p.a == p.b, p.a != p.b
     low = M.cols <= M.rows
     touched, rho = _augmented(M, nq, J, nc)
-    # of each entry of such an equation, itself and those behind it
+    # for each entry of such an equation, the entry itself and those after it
     A_1 = np.flatnonzero(touched[J.eq])
     behind = J.of_equation[J.eq[A_1] + 1] - A_1
     A_1, A_2 = np.repeat(A_1, behind), ranges(A_1, behind)
@@ -384,7 +386,7 @@ def assemble_form(
 
 
 def _eps(M: Entries, nq: int, J: Jacobian, touched: Flags, rho: Scalars) -> Scalars:
-    """eps of each equation, a share of its J (M + rho J^T J)^-1 J^T; refuses what has no mass even so."""
+    """eps of each equation, a share of its J (M + rho J^T J)^-1 J^T; raises an error for massless coordinates."""
     whole = M
     if touched.any():
         n = np.flatnonzero(touched[J.eq])
@@ -411,10 +413,10 @@ def _diagonal(M: Entries, nq: int) -> Scalars:
 
 
 def _augmented(M: Entries, nq: int, J: Jacobian, nc: int) -> tuple[Flags, Scalars]:
-    """Whether an equation touches coordinates on which M is singular, and rho of each: the size of M if it does.
+    """Whether each equation involves coordinates on which M is singular, and its rho: the size of M if it does.
 
-    M is only semidefinite where a feature carries no mass (the hinge axes of thin rods). Adding
-    rho J^T J of these equations to M, and rho J^T r to the right side, changes no solution.
+    M is only semidefinite if a feature carries no mass (the hinge axes of thin rods). Adding rho J^T J of
+    these equations to M, and rho J^T r to the right-hand side, does not change the solution.
     """
     none = np.zeros(nc, bool), np.zeros(nc)
     if _is_heavy(M, nq):
@@ -424,10 +426,10 @@ def _augmented(M: Entries, nq: int, J: Jacobian, nc: int) -> tuple[Flags, Scalar
         return none
     pattern = sparse.csr_array((np.ones(len(M.rows)), (M.rows, M.cols)), shape=(nq, nq))
     _, part = csgraph.connected_components(pattern, directed=False)
-    # a null vector of M may reach all coordinates that M connects with its pivot
+    # a null vector of M may involve all coordinates that M connects with its pivot
     reached = np.isin(part, part[light])
     most = largest(_diagonal(M, nq).tolist())
-    # a model without any mass still gets a pivot, and then a message
+    # a model without any mass still gets a pivot, and then an error message
     size = most if most > 0.0 else 1.0
     touched = np.zeros(nc, bool)
     touched[J.eq[reached[J.col]]] = True
@@ -435,12 +437,14 @@ def _augmented(M: Entries, nq: int, J: Jacobian, nc: int) -> tuple[Flags, Scalar
 
 
 def _is_heavy(M: Entries, nq: int) -> bool:
-    """Whether no coordinate is light for certain: no pivot is below the eigenvalues, by Gershgorin's circles."""
+    """Whether certainly no coordinate is light: pivots are not below the eigenvalues, bounded by Gershgorin's
+    circles.
+    """
     if M.values.dtype != float:
         return False
     diagonal = _diagonal(M, nq)
     least = 2.0 * diagonal - np.bincount(M.rows, np.abs(M.values), nq)
-    # twice: for rounding
+    # factor two for rounding
     return bool(least.min(initial=np.inf) > 2.0 * LIGHT_MASS * 1.01 * diagonal.max(initial=0.0))
 
 
@@ -471,12 +475,12 @@ def light_coordinates(M: Entries, nq: int, share: float) -> list[bool]:
 
 
 def flatten_rows(rows: list[Row]) -> tuple[Ints, Ints, Scalars]:
-    """Rows compressed: where each starts, columns, values."""
+    """Compressed rows: start of each row, columns, values."""
     return RowTable(dict(enumerate(rows))).flatten(len(rows))
 
 
 def as_columns(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
-    """Tuples of whole numbers, (width, n)."""
+    """Tuples of integers as an array (width, n)."""
     flat = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
     return np.ascontiguousarray(flat.reshape(-1, width).T)
 
