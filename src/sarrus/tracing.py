@@ -205,14 +205,11 @@ class Tape:
 
 
 class PartedError(Exception):
-    """The lanes of a vectorised computation give different results of a comparison; args[0] marks those that are
-    true.
-    """
+    """A comparison gives different results in the lanes of a vector; args[0] marks those that are true."""
 
 
 class VectorTrace(Tape):
-    """Vectorised numbers without a tape: all lanes do the same operation at once, as long as their decisions
-    agree.
+    """Vectorised numbers without a tape: all lanes do the same operation while their decisions agree.
 
     Results have the same bits as scalar arithmetic. A division by zero raises FloatingPointError under `abreast`.
     """

@@ -135,9 +135,7 @@ class Design(Sentences):
 
     @property
     def rms_torque(self) -> float:
-        """Root mean square of the drive torque or force over the cycle, which determines the heating of the
-        motor.
-        """
+        """Root mean square of the drive torque or force over the cycle; it determines the motor's heating."""
         return float(np.sqrt(_mean(self.times, self.torque**2)))
 
     @property
@@ -147,9 +145,7 @@ class Design(Sentences):
 
     @property
     def torque_speed(self) -> Floats:
-        """Speed and torque at each sample, shape (n, 2); the characteristic curve of the motor must enclose
-        them.
-        """
+        """Speed and torque at each sample, shape (n, 2); the motor's characteristic must enclose them."""
         return np.column_stack([self.speed, self.torque])
 
     @cached_property
@@ -289,9 +285,7 @@ class Design(Sentences):
             return np.asarray(self.speed / rate)
 
     def limits(self, output: str) -> tuple[Limit, ...]:
-        """Limit positions of an output, where it reverses (dead centres if it becomes the input), in order of
-        time.
-        """
+        """Limit positions of an output, where it reverses (dead centres if it is the input), in order of time."""
         rate, _ = self.output_rates(output)
         near = np.abs(rate) <= STANDS * np.abs(rate).max(initial=0.0)
         sign = np.sign(np.where(near, 0.0, rate))

@@ -34,9 +34,7 @@ BEYOND = 1e150
 
 
 def fit_velocities(m: Mechanism) -> list[str]:
-    """Replace given velocities that the joints forbid by the nearest admissible ones; returns sentences on the
-    changes.
-    """
+    """Replace given velocities that the joints forbid by the nearest admissible ones; returns the changes."""
     if not (m.velocities or m.angular_velocities):
         return []
     equations = verdict.joint_equations.make_joint_equations(without_drives(m))
@@ -99,9 +97,7 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
 
 
 def _contradiction(mechanism: Mechanism) -> str:
-    """A sentence on the initial drive rates that the joints do not allow together, and the nearest admissible
-    ones.
-    """
+    """States the initial drive rates that the joints do not allow together, and the nearest admissible ones."""
     equations = verdict.joint_equations.make_joint_equations(mechanism)
     what = "the joints do not allow the start rates of the drives together"
     rates = {d.name: float(make_pieces(d.motion).rate(0.0)) for d in mechanism.drives}
@@ -269,8 +265,7 @@ def _fixed(model: Model, wanted: list[_Wanted]) -> str:
 
 @dataclass
 class _Wanted:
-    """One given velocity as linear equations rows v = side; `back` makes a function that converts a deviation to
-    its unit.
+    """One given velocity as linear equations rows v = side; `back` makes the conversion to its unit.
 
     size: size of the terms of the sides. A spin about the axis of a thin body moves nothing: its side is rounding.
     """
@@ -326,9 +321,7 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
 
 
 def _least(M: Any, A: Any) -> Callable[[Floats], Floats]:
-    """A solver that minimises v^T M v subject to A v = b, in the least-squares sense if A v = b has no
-    solution.
-    """
+    """A solver that minimises v^T M v subject to A v = b, or to its least-squares solution if it has none."""
     if A.shape[0] <= DENSE:
         m, a = (sparse.csr_array(x).toarray()[None] for x in (M, A))
         return lambda b: least_dense(lambda: m, a, b[None])[0][0]

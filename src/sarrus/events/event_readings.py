@@ -120,9 +120,7 @@ def _reader(event: Event, states: Result) -> Reader:
 
 
 def _call(event: Event, states: Result) -> Floats:
-    """The values that a user's function returns; raises an error with a sentence about it if they are not
-    usable.
-    """
+    """The values that a user's function returns; raises MechanismError if they are not usable."""
     when = f"at t = {states.times[0]:.6g} s"
     try:
         values = np.asarray(event.of(states), dtype=float)
@@ -149,9 +147,7 @@ def _coordinate(of: str, states: Result) -> tuple[str, str, int] | None:
 
 
 def _component(name: str, level: str, axis: int, states: Result) -> Reader:
-    """Reader for a component of a point's position, velocity or acceleration: one row of those that results
-    read.
-    """
+    """Reader for one component of a point's position, velocity or acceleration."""
     rows, origin = states.model.rows_of(name), states.model.origin(name)[axis]
     inside = slice(int(rows.start[axis]), int(rows.start[axis + 1]))
     columns, factors = rows.col[inside], rows.val[inside]

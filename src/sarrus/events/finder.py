@@ -232,9 +232,7 @@ class EventFinder:
         self.cpu = 0.0
 
     def look(self, part: MotionPart, law: AccelerationRule | None, *, last: bool) -> Record | None:
-        """Process some steps; last: the run ends with them. Returns the state at which the run must end, if
-        any.
-        """
+        """Process some steps; last: the run ends with them. Returns the state that ends the run, if any."""
         begin = time.thread_time()
         starts = part.pieces.starts
         motion = Motion(self._model, (*self._tails, part), law)
@@ -422,9 +420,7 @@ def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
 
 
 class EventSearch:
-    """The events that a run searches for; each call gives a finder for one run. Names are checked on
-    construction.
-    """
+    """The events that a run searches for; each call makes a finder for one run. Names are checked at once."""
 
     def __init__(
         self, events: Sequence[Event], model: Model, start: EventStates, tolerance: float

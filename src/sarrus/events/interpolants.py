@@ -152,9 +152,7 @@ def _polished(slope: Floats, x: Floats) -> Floats:
 
 
 def solve_zero(c: Floats, low: float, high: float) -> float:
-    """The zero between two points with opposite signs: Newton's method, with bisection if it leaves the
-    bracket.
-    """
+    """The zero between two points with opposite signs: Newton's method, safeguarded by bisection."""
     terms, slope = c.tolist(), derivative(c).tolist()
     first, last = clenshaw(terms, low), clenshaw(terms, high)
     rises = last > first

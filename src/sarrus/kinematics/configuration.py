@@ -1,5 +1,4 @@
-"""Poses and rotations of bodies: rotation vectors, poses and angular velocities, and the mechanism's length
-scale.
+"""Poses and rotations of bodies: rotation vectors, angular velocities, and the mechanism's length.
 
 The pose of a body is read from vectors fixed in it by least squares: c = R c0, c' = w x c,
 c'' = w' x c + w x (w x c). A thin rod on ball joints has one vector and a point has none: the spin that
@@ -98,8 +97,7 @@ def next_to(angle: Floats, near: Floats) -> Floats:
 
 
 def unwrap(times: Floats, shown: Floats, rates: Floats, rises: Floats) -> tuple[Floats, Flags]:
-    """Continuous angles beyond a full turn, (n, ...), and flags where the number of turns is uncertain, (n - 1,
-    ...).
+    """Continuous angles, (n, ...), and flags where the number of turns is uncertain, (n - 1, ...).
 
     shown: angles modulo full turns, with their rates r and accelerations s. From one output to the next an
     angle grows by h (r0 + r1) / 2 + h^2 (s0 - s1) / 12. Turns are counted correctly while the error of this
@@ -137,9 +135,7 @@ class Pose:
         return largest_twist(self.displacement(other), length)
 
     def orthonormal(self) -> Pose:
-        """The same pose without the rounding that many small rotations leave; bodies that did not rotate are
-        unchanged.
-        """
+        """The same pose without the rounding of many small rotations; unrotated bodies are unchanged."""
         turned = (self.turns != np.eye(3)).any(axis=(1, 2))
         turns = self.turns.copy()
         if turned.any():
@@ -152,9 +148,7 @@ class Pose:
 
 
 def largest_twist(twists: Floats, length: float) -> float:
-    """The largest of the twists (nb, 6) of some bodies: displacement of the centre over a length, or rotation
-    angle.
-    """
+    """The largest of some twists (nb, 6): displacement of the centre over a length, or rotation angle."""
     return max(
         float(np.linalg.norm(twists[:, :3], axis=1).max(initial=0.0)) / length,
         float(np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)),
@@ -194,8 +188,7 @@ class BodyRows:
         return BodyRows((name,), centers, vectors, self.starts[own], np.zeros_like(own))
 
     def nearest(self, length: float) -> Callable[[Floats], Floats]:
-        """A function that finds the coordinates nearest to poses, by least squares over all bodies; length: of
-        the model [m].
+        """A function that finds the coordinates nearest to poses by least squares; length: of the model [m].
 
         It takes changes of centres [m], then of vectors, (rows, n), and returns q or rates, (nq, n). Where
         joints are closed the result reproduces the poses; at an open joint both sides meet halfway.
@@ -394,9 +387,7 @@ def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
 
 
 def _held_places(mechanism: Mechanism, c: PartArrays) -> tuple[Ints, Floats]:
-    """Bodies with attachment points, -1 for the ground, and these points: of joints, then of links, then of
-    springs.
-    """
+    """Bodies, -1 for the ground, and their attachment points: of joints, then of links, then of springs."""
     late = c.are(lambda row: row.is_link)[c.joint]
     ends = np.argsort(late, kind="stable")
     ends = ends[c.has_place[c.place[ends]]]

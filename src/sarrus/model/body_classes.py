@@ -48,9 +48,7 @@ class BodyClass:
 
     @property
     def is_many(self) -> bool:
-        """Whether the class is batched: its scalars are vectors over the groups, and it numbers its features
-        itself.
-        """
+        """Whether the class is batched: scalars are vectors over its groups, and it numbers its features."""
         return self.numbers is not None
 
     @property
@@ -159,9 +157,7 @@ def _renumbered_rows(
 
 
 class ClassMaker:
-    """Makes all classes; place, direction, mass: functions that convert a point [m], a direction, a group to
-    the model.
-    """
+    """Makes all classes; place, direction, mass: convert a point [m], a direction, a group to the model."""
 
     def __init__(
         self,
@@ -220,9 +216,7 @@ class ClassMaker:
             return []
 
     def _kinds(self) -> list[tuple[Ints, Ints]]:
-        """Groups with equal numbers of bodies, features and required points, fixed in the same way; with these
-        features.
-        """
+        """Groups with equal numbers of bodies, features and required points, fixed alike; with the features."""
         sharing = self.sharing
         alone = np.bincount(sharing.turning_with)[sharing.turning_with] == 1
         # bodies that rotate as one have one rigid frame; the ground has none

@@ -222,9 +222,7 @@ class Coordinates:
         return out
 
     def table(self, of: BodyClass, row: Row) -> tuple[Ints, Floats]:
-        """A row over the variables of a batched class as a row over q for each group: columns and values (n,
-        w).
-        """
+        """A row over the variables of a batched class as rows over q, one per group: columns, values (n, w)."""
         values = [of.floats(c) for c in row.values()]
         at = self.columns[of.variables(list(row))]
         return at, np.stack(values, axis=1) if values else np.zeros((len(of.groups), 0))

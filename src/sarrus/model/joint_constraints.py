@@ -397,9 +397,7 @@ def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
 
 
 def _fix_axes(sharing: Sharing) -> None:
-    """A body with two fixed directions cannot rotate: all its axes are fixed, which may fix axes of other
-    bodies.
-    """
+    """A body with two fixed directions cannot rotate: fix all its axes, and repeat for other bodies."""
     changed = True
     while changed:
         changed = False

@@ -139,9 +139,7 @@ class Equations:
         return number, factor, factor * constant
 
     def _find(self, products: dict[tuple[int, int], Scalar]) -> int:
-        """Number of an equal equation from another body (as for the norm of a shared axis); -1 if there is
-        none.
-        """
+        """Number of an equal equation from another body (as the norm of a shared axis); -1 if there is none."""
         ratios = _over_first(products)
         for number in self._made_of.get(tuple(products), ()):
             if _same(ratios, _over_first(self.products[number]), SAME_PRODUCT):
@@ -437,9 +435,7 @@ def _augmented(M: Entries, nq: int, J: Jacobian, nc: int) -> tuple[Flags, Scalar
 
 
 def _is_heavy(M: Entries, nq: int) -> bool:
-    """Whether certainly no coordinate is light: pivots are not below the eigenvalues, bounded by Gershgorin's
-    circles.
-    """
+    """Whether no coordinate is light, by Gershgorin's circles: pivots are not below the eigenvalues."""
     if M.values.dtype != float:
         return False
     diagonal = _diagonal(M, nq)

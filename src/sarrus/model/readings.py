@@ -1,6 +1,4 @@
-"""Quantities of a model read by name besides points: poses of bodies, springs, drives and joints; made on
-request.
-"""
+"""Poses of bodies, springs, drives and joints of a model, read by name; made on request."""
 
 from __future__ import annotations
 

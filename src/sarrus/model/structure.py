@@ -89,9 +89,7 @@ class Structure:
         return numbers.tobytes() in self.moving
 
     def remember_moving(self, numbers: Floats) -> None:
-        """Remember that it is mobile: checking an overconstrained mobile linkage takes ten times as long as
-        simulating it.
-        """
+        """Remember that it is mobile: this check takes ten times as long as a run if it is overconstrained."""
         if not len(numbers):
             # the mechanism has no description
             return
@@ -264,9 +262,7 @@ def describe(m: Mechanism) -> Description | None:
 
 
 def _describe_value(value: Any, decides: bool, key: list[Any], numbers: list[Scalar]) -> None:
-    """Append the kind of a load's value to the key and its numbers to the numbers; decides: it is not a
-    quantity.
-    """
+    """Append the kind of a load's value to `key` and its numbers to `numbers`; decides: not a quantity."""
     if isinstance(value, DriveMotion):
         own = [x for part in vars(value).values() for x in np.ravel(part).tolist()]
         key += (type(value), len(own))

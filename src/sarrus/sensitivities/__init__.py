@@ -1,5 +1,4 @@
-"""Derivatives of a run by parameters of its mechanism: which quantities, which parameters, and until when they
-exist.
+"""Derivatives of a run by parameters of its mechanism, and the time until which they exist.
 
 `Result.sensitivity` differentiates by numbers of the mechanism's definition, `sensitivity` by the arguments of a
 function that builds it. The equations are in kernels/variational.py and docs/sensitivities.md.

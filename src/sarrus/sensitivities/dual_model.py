@@ -55,8 +55,7 @@ class DualModel:
         return make_dual(loads, _stack([make_loads(m.loads, order) for m in self.rates], scales))
 
     def find_scales(self, start: Floats) -> Floats:
-        """Scale of each parameter, so that no number of the model has a derivative larger than numbers of its
-        kind.
+        """Scale of each parameter, so that no derivative is larger than the model's numbers of its kind.
 
         start: derivatives of the initial velocity (count, nq).
         """

@@ -59,17 +59,14 @@ class RunDerivatives:
 
     @cached_property
     def dense(self) -> Result:
-        """The run with its step polynomials, by the series method; repeated if it did not keep them or used
-        another method.
-        """
+        """The run with its step polynomials, by the series method; repeated if it did not keep such ones."""
         if self.result.outcome.motion is not None and self.result.method == SERIES:
             return self.result
         return self._again(self.result.tolerance)
 
     @cached_property
     def precise(self) -> Result:
-        """The run with extended precision near singular configurations, for parameters that change the
-        constraints.
+        """The run with extended precision near singular configurations, for parameters of the constraints.
 
         Near a singular configuration the error of the derivatives is the error of the motion divided by a small
         pivot.
@@ -168,8 +165,7 @@ class RunDerivatives:
     def _check_structure(
         self, p: int, dual: DualModel, lane: int, moves: bool, known: Validity
     ) -> Validity:
-        """Reject directions in which no mechanism exists; the derivative is undefined if the structure of the
-        model changes.
+        """Reject directions in which no mechanism exists; undefined if the model's structure changes.
 
         moves: whether the parameter changes the constraints. For these parameters, and for those that move points
         of the definition, the step is far larger than their rounding. Other parameters, such as the mass of a

@@ -1,6 +1,4 @@
-"""Parameters of a run: numbers of the mechanism's definition, points, directions, or arguments of a user's
-recipe.
-"""
+"""Parameters of a run: numbers, points and directions of a mechanism, or arguments of a user's recipe."""
 
 from __future__ import annotations
 

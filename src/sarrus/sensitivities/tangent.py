@@ -151,9 +151,7 @@ class RunTangent:
         return rates.origin(name) + found[0], found[1], found[2]
 
     def _of_state(self, quantity: str) -> Floats:
-        """Derivative of a quantity that follows from the state: exact for energies and drive forces, else by
-        differences.
-        """
+        """Derivative of a quantity of the state: exact for energies and drive forces, else by differences."""
         if quantity in ENERGIES:
             return self._of_energy(quantity)
         if quantity in GLOBAL:
@@ -184,8 +182,7 @@ class RunTangent:
         return np.asarray(each[ENERGIES[quantity]].sum(axis=0))
 
     def _read(self, quantity: str) -> Floats:
-        """Derivative of any quantity that is read from a state, by fourth-order differences along the motion's
-        derivative.
+        """Derivative of any reading of a state, by fourth-order differences along the motion's derivative.
 
         The derivative of the motion is exact, and so is the state; only the formula of the reading is
         differentiated by differences.

@@ -1,5 +1,4 @@
-"""Static equilibrium: forces, degrees of freedom, stiffness and damping at a configuration (dense), and the
-search.
+"""Static equilibrium: forces, degrees of freedom, stiffness and damping (dense), and the search.
 
 At rest M q'' + J(q)^T lam = Q(q, q') becomes Q = J^T lam. With Z the null space of J, a small motion
 dq = Z u about an equilibrium obeys
@@ -222,9 +221,7 @@ class StaticState:
 
     @cached_property
     def singular(self) -> bool:
-        """Whether a dependent equation has curvature along the degrees of freedom, so that not all are finite
-        motions.
-        """
+        """Whether a dependent equation is curved along the degrees of freedom: then not all are finite."""
         Z = self.freedom_basis
         curvature = self.system.constraints.curvature
         bent = [np.abs(curvature(n, Z)).max(initial=0.0) for n in self.left_null.T]
