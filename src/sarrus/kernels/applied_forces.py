@@ -207,7 +207,7 @@ def eval_load_power(loads):
 
 @kernel
 def weigh_forces(form, ws, loads):
-    """w . F K^-1 F^T w of the forces loads.fw on forms, with the present factor."""
+    """w . F K^-1 F^T w of the forces loads.fw on forms, with the current factor."""
     for i in range(len(ws.b)):
         ws.b[i] = 0.0
     for f in range(len(loads.f0)):

@@ -1,5 +1,4 @@
-"""Kernel `run` for a batch of mechanisms of one structure: eight in the SIMD lanes of the host, or one per GPU
-thread.
+"""Kernel `run` for a batch of mechanisms of one structure: eight in SIMD lanes on the host, or one per GPU thread.
 
 This file contains no mathematics: run_kernel.py is translated unchanged, for arrays that contain a number of every
 run. Tables of the structure are known at translation time, as are numbers that are 0, 1 or -1 in all runs of a
@@ -57,9 +56,7 @@ T_END, TOLERANCE, SETTING, SAME_FACTOR, SETTINGS = range(5)
 
 
 class Numbers(NamedTuple):
-    """Everything that contains numbers of a run: form, loads (None without), start velocity, columns to be
-    read.
-    """
+    """All data with numbers of a run: form, loads (None without), start velocity, columns to be read."""
 
     form: Form
     loads: Loads | None
@@ -205,9 +202,7 @@ class _Writer:
     def array(
         self, home: str, x: Any, numbers: bool, single: bool = False
     ) -> tuple[ArrayType, str]:
-        """Type and address of an array. numbers: whether it contains numbers of the runs; single: one for all
-        runs.
-        """
+        """Type and address of an array; numbers: contains numbers of the runs; single: one for all runs."""
         sizes = tuple(str(n) for n in x.shape)
         if x.dtype == np.int64 and numbers:
             return ArrayType(INT, x.ndim, home, sizes, tuple(x.ravel().tolist())), self.table(x)

@@ -52,7 +52,7 @@ def add_square(ws, j, m, t, n, s, l0, l1):
 
 @kernel
 def add_first_square(ws, m, t, n, s, l0):
-    """The same for j = 1, whose other half is not yet available."""
+    """The same for j = 1, which has only one multiplier term."""
     x = lanes_from(ws.sq_e[1], t, n)[0]
     s += x * lanes_from(ws.sq_e[m - 1], t, n)[0]
     l0 += lanes_from(ws.sq_l[m - 3], t, n)[0] * x
@@ -215,9 +215,7 @@ def equation_products(form, ws, b):
 
 @kernel
 def add_newest(form, J1, share, x, b):
-    """Add the contribution of the previous coefficients, by J_1: that of q unchanged, that of lam times a
-    share.
-    """
+    """Add the contribution of the previous coefficients, by J_1; that of lam is multiplied by `share`."""
     for n in range(len(J1)):
         i = form.pos_q[form.J_col[n]]
         c = form.pos_c[form.J_eq[n]]
@@ -313,7 +311,7 @@ def make_force_column(form, inverse, f, column, u, n):
 
 @kernel
 def invert_matrix(form, ws):
-    """ws.inverse: K^-1 from the present factor; its columns are in the lanes, or are solved for one by one."""
+    """ws.inverse: K^-1 from the current factor; its columns are in the lanes, or are solved for one by one."""
     if width_of(ws.inverse) == 1:
         n = len(ws.inverse)
         for c in range(n):
@@ -335,7 +333,7 @@ def invert_matrix(form, ws):
 
 @kernel
 def invert(form, ws):
-    """K^-1 from the present factor, which is symmetric, and the arrays derived from it: newest terms and columns.
+    """K^-1 from the current factor, which is symmetric, and the arrays derived from it: newest terms and columns.
 
     columns: for each square those of its sums for equation and force; for each pair those of the equation and of
     the forces on its first and second form.

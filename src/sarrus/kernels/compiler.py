@@ -54,16 +54,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def noinline(function: Callable[..., Any]) -> Any:
-    """Compile a larger function that kernels call, separately: repeated inlining would cost compile time without
-    gain.
-    """
+    """Compile a larger function that kernels call, without inlining, which would only cost compile time."""
     return Kernel(function, inline="noinline") if COMPILES else function
 
 
 def cold(function: Callable[..., Any]) -> Any:
-    """Compile a larger, rarely called function: specialised code also calls the generic version
-    (specialise.py).
-    """
+    """Compile a rarely called function; specialised code (specialise.py) calls its generic version."""
     return Kernel(function, inline="noinline", seldom=True) if COMPILES else function
 
 

@@ -1,5 +1,4 @@
-"""Detection of rank losses of J along the polynomial of a step, without sampling: J(t) is continued to complex
-times.
+"""Rank losses of J along the polynomial of a step, found without sampling: J(t) is continued to complex times.
 
 J is linear in q and q(t) is a polynomial, so J(z) is known exactly at complex z. With the static order of K,
 
@@ -53,7 +52,7 @@ POWERS_COS, POWERS_SIN = (
     for f in (np.cos, np.sin)
 )
 # An equation is redundant if its pivot, relative to the growth of rounding in the elimination, is below this at
-# all nodes, or below so many squares of the constraint violation there, because J has errors of that size.
+# all nodes, or below this many squares of the constraint violation there, because J has errors of that size.
 ZERO_PIVOT = 1e-14
 ZERO_SQUARES = 100.0
 # Only pivots below this are compared with the violation.
@@ -128,7 +127,7 @@ class Disc(NamedTuple):
 
     powers: of the time at the nodes. growth: of rounding in each pivot. out: values of the lanes. kept: 1 for
     independent equations, else 0. reference_pivots: the largest pivot of each equation at any centre so far.
-    trace, sums: of each part. known: sums of the present disc. stack: discs still to be examined.
+    trace, sums: of each part. known: sums of the current disc. stack: discs still to be examined.
     """
 
     q: Floats
@@ -181,7 +180,7 @@ def make_structure(form: Form, parts: Ints) -> EliminationStructure:
 
 
 def make_disc(form: Form, structure: EliminationStructure, rows: int) -> Disc:
-    """Memory for polynomials with so many coefficients."""
+    """Memory for polynomials with `rows` coefficients."""
     nq, nc, nf, nj = len(form.Q), len(form.phi0), len(form.e0), len(form.J_eq)
     n, parts = nq + nc, int(structure.part.max(initial=0)) + 1
     lanes = [size for size in (nq, nf, nj, n + len(form.L_row)) for _ in range(2)]
@@ -609,8 +608,7 @@ def keep_place(found, count, t, zeros, variance, m, resolved):
 
 @noinline
 def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, count):
-    """Contents of a disc for a part whose moments are known: NOTHING, HALVES to be examined, or A_PLACE, now
-    stored.
+    """Contents of a disc for a part with known moments: NOTHING, HALVES to be examined, or A_PLACE, now stored.
 
     Returns which, and the centre and half width of the interval to be halved, or the time of the location.
     """

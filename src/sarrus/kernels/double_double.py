@@ -1,5 +1,4 @@
-"""Double-double numbers: unevaluated sums of two non-overlapping doubles, about 32 digits [Dekker1971,
-HidaLiBailey2001].
+"""Double-double numbers: sums of two non-overlapping doubles, about 32 digits [Dekker1971, HidaLiBailey2001].
 
 Kernels for doubles also work on double-double numbers if they are given arrays of these: complex arrays, with the
 larger part real and the smaller one imaginary. Only where the precision requires different code, a kernel uses the

@@ -26,9 +26,7 @@ def is_dual(x: Any) -> bool:
 
 
 def largest_part(x: Any, weights: Any) -> Any:
-    """Largest magnitude of a dual's value and derivatives, times their weights; for other numbers the
-    magnitude.
-    """
+    """Largest weighted magnitude of a dual's value and derivatives; for other numbers the magnitude."""
     return abs(x)
 
 

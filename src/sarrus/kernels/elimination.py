@@ -16,7 +16,7 @@ class Elimination(NamedTuple):
     """Memory for the elimination of n unknowns.
 
     start, near, sizes: the given neighbours of each unknown, from start[i] on, sizes[i] of them. begin, room,
-    size, pool: the present neighbours, which are the column of L after elimination. heap, at, key: candidates,
+    size, pool: the current neighbours, which are the column of L after elimination. heap, at, key: candidates,
     index of each in the heap (-1: not in it), and sort key. waiting: number of others that have to be eliminated
     before. mark: scratch. early: whether an equation is eliminated before those that share a coordinate with it.
     """
@@ -37,7 +37,7 @@ class Elimination(NamedTuple):
 
 
 def make_elimination(n: int, pairs: int, early: Ints, pool: int) -> Elimination:
-    """Memory for n unknowns with so many pairs of neighbours."""
+    """Memory for n unknowns and `pairs` pairs of neighbours."""
     sizes = {name: n for name in Elimination._fields}
     sizes |= {"start": n + 1, "near": 2 * pairs, "pool": pool}
     out = Elimination(**{name: np.zeros(size, np.int64) for name, size in sizes.items()})
@@ -81,9 +81,7 @@ def sift_down(g, count, k):
 
 @noinline
 def find_neighbours(first, second, g):
-    """Neighbours of each unknown: those it shares an entry with. Returns the end of the pool, -1 if it is too
-    small.
-    """
+    """Find the unknowns that share an entry with each one; returns the end of the pool, -1 if it is too small."""
     n = len(g.size)
     for t in range(len(first)):
         if first[t] != second[t]:

@@ -108,9 +108,7 @@ def norm(x):
 
 @kernel
 def first_of(with_it, i):
-    """Representative of the group of i (union-find); with_it: for each element another one of its group, or
-    itself.
-    """
+    """Representative of the group of i (union-find); with_it: parent of each element, or itself."""
     while with_it[i] != i:
         with_it[i] = with_it[with_it[i]]
         i = with_it[i]

@@ -76,8 +76,10 @@ MIDDLE_TOLERANCE = 1e-16
 
 
 class Middle(NamedTuple):
-    """System of an energy-momentum step: velocity and Jacobian at its start, its length, and memory for the change
-    of configuration, the Jacobian at the midpoint and the upper factor.
+    """System of an energy-momentum step.
+
+    Velocity and Jacobian at its start, its length, and memory for the change of configuration, the Jacobian at the
+    midpoint and the upper factor.
     """
 
     v0: Any
@@ -97,8 +99,7 @@ class Both(NamedTuple):
 
 
 class ImplicitSystem(NamedTuple):
-    """One of the systems above: the unknown configuration, hat, scale, and the parts that only some systems have,
-    else None.
+    """One of the systems above: the unknown configuration, hat, scale, and optional parts (else None).
 
     hat: for an energy-momentum step the configuration at its start.
     """
@@ -140,7 +141,7 @@ def add_multipliers(form, b, mu):
 
 @kernel
 def refactorise(form, ws, J, stale, counters):
-    """Factorise K with the Jacobian J if the present factor is stale."""
+    """Factorise K with the Jacobian J if the current factor is stale."""
     if stale:
         for k in range(len(J)):
             ws.J[k] = J[k]
@@ -263,7 +264,7 @@ def factorise_pair(form, Ja, Jb, L, U):
 
 @noinline
 def project_rates(form, ws, x):
-    """Add to x the change of least mass norm that makes the rates in ws.phi zero, with the present factor."""
+    """Add to x the smallest change, in the mass norm, that makes ws.phi zero, with the current factor."""
     solve_gaps(form, ws, 0)
     for i in range(len(x)):
         x[i] += ws.x[form.pos_q[i]]

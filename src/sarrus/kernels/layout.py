@@ -111,7 +111,7 @@ class Workspace(NamedTuple):
     reference_pivots: Floats
     # Sum of all forces.
     Q: Floats
-    # Data of the present step (series_step.py).
+    # Data of the current step (series_step.py).
     step: Floats
     # Weights of derivatives in its length (dual.py).
     weights: Floats
@@ -212,9 +212,7 @@ def make_wide(arrays: Any) -> Any:
 
 
 def set_apart(arrays: Any, prefix: str = "Wide") -> Any:
-    """Convert a named tuple of numbers other than doubles to a separate class, by which its code is found
-    (arguments.py).
-    """
+    """Give a named tuple of numbers other than doubles a separate class, which selects its code (arguments.py)."""
     made: Any = _class_apart(prefix, arrays.__class__)
     return made(*arrays)
 
@@ -225,9 +223,7 @@ def _class_apart(prefix: str, made: Any) -> Any:
 
 
 def make_dual(arrays: Any, rates: Iterator[Floats] | None = None) -> Any:
-    """The same named tuple with dual numbers instead of doubles; rates: derivatives of each array of doubles, if
-    any.
-    """
+    """The same named tuple with dual numbers instead of doubles; rates: derivatives of these arrays, if any."""
     leaves = (
         x if x.dtype != np.float64 else make_duals(x, None if rates is None else next(rates))
         for x in _leaves(arrays)

@@ -45,9 +45,7 @@ def describe_host() -> tuple[str, ...]:
 
 
 def make_host(level: int = 2) -> Any:
-    """New target machine for each use, because an engine takes ownership of it. level: code generation
-    optimisation.
-    """
+    """Create a target machine; each engine takes ownership of its own. level: code generation optimisation."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()

@@ -6,7 +6,7 @@ The basis R (R[j] is the motion of degree of freedom j) is that of the last eval
     [ J  0   ] [ .   ] = [ 0          ]
 
 and then combined so that R[j][chosen[k]] is 1 for j = k, else 0: z = v[chosen] are the independent velocities, v =
-R^T z. With c of least mass norm and J c = -J' v, which is orthogonal to R in the mass metric,
+R^T z. With c of minimum mass norm and J c = -J' v, which is orthogonal to R in the mass metric,
 
     (R M R^T) y = R Q,      a = R^T y + c,      z' = a[chosen]
 """
@@ -198,7 +198,7 @@ def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
         for j in range(f):
             s += z[j] * R[j, i]
         v[i] = s
-    # c: least mass norm with J c = -J' v.
+    # c: minimum mass norm with J c = -J' v.
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
     solve_gaps(form, ws, wanted)

@@ -35,7 +35,7 @@ MOST_ITERATIONS = 10
 # smaller ones.
 FINE = 1e-15
 LOOSE = 1e-9
-# Relative rounding error of velocities, of what accelerations and gravity change of them in a step.
+# Rounding error of velocities, relative to their change in a step due to accelerations and gravity.
 ROUNDING = 1e-15
 # Largest number of Newton corrections of a projection onto the constraints.
 MOST_CORRECTIONS = 4
@@ -47,7 +47,7 @@ class TrialStep(NamedTuple):
     """A trial step of length h from time t.
 
     tau: weight of velocities in norms. stale: whether Newton's matrix has to be factorised again, at the first
-    guess. tolerance: admissible error of the iteration. weight: as in the goal.
+    guess. tolerance: admissible error of the iteration. weight: as in `Goal`.
     """
 
     t: float
@@ -60,7 +60,7 @@ class TrialStep(NamedTuple):
 
 @kernel
 def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
-    """Solve the equations of motion at a state on the constraints, with the present factor; ws.Q: all forces."""
+    """Solve the equations of motion at a state on the constraints, with the current factor; ws.Q: all forces."""
     eval_loads(form, loads, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
@@ -190,8 +190,7 @@ def keep_angle_and_work(st, loads, h, length, angle_and_work_series, after):
 
 @noinline
 def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
-    """Project `count` stages and solve the equations of motion there. Returns the smallest ratio of a pivot to its
-    reference value.
+    """Project `count` stages and solve the equations of motion there; returns the smallest pivot ratio.
 
     first: whether the stages have not been projected before.
     """
@@ -214,7 +213,7 @@ def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
 
 @noinline
 def factorise_newton(form, tan, ws, st, loads, t, h):
-    """Newton's matrix at the present stages: in the degrees of freedom, or in blocks of the coordinates."""
+    """Newton's matrix at the current stages: in the degrees of freedom, or in blocks of the coordinates."""
     for k in range(len(st.q)):
         at = t + st.rule.nodes[k] * h
         eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])

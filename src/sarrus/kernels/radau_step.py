@@ -55,7 +55,7 @@ from .switches import eval_share, find_jump, look_between, weigh_difference
 # steps cut short without a switch at their end.
 NEXT, LAST, ERROR, FACTORED, RATE, SPEED, KINETIC = 0, 1, 2, 3, 4, 5, 6
 LOW, SWITCHED, AT_ONCE, CHATTER = 7, 8, 9, 10
-# Data of the present step: its length in this trial and in the first, the factor by which its tolerances are
+# Data of the current step: its length in this trial and in the first, the factor by which its tolerances are
 # relaxed, the length of the earlier trial that the first guess comes from, the smallest pivot ratio of the stages,
 # number of rejected trials.
 LENGTH, WANTED, LOOSE, GUESS, NEAREST, TRIED = 11, 12, 13, 14, 15, 16
@@ -78,27 +78,27 @@ MOST_GROWTH = 4.0
 LEAST_GROWTH = 1.2
 MOST_SHRINK = 0.2
 SAFETY = 0.9
-# The projections may move the end of a step by so many local tolerances: another branch is farther away.
+# The projections may move the end of a step by this many local tolerances: another branch is farther away.
 SLACK = 10.0
 # A step is repeated if its error estimate exceeds the target by this factor: the estimate fluctuates, and the true
 # error is far smaller.
 REFUSED = 2.0
-# The kinetic energy may differ from the work of the forces by so many tolerances of the energy exchanged; NOISE is
-# the possible effect of rounding in a long chain. Ten times the value of the series method: the work is a sum over
-# three stages, not the integral of the motion's polynomials.
+# The kinetic energy may differ from the work of the forces by this many tolerances of the energy exchanged; NOISE
+# is the possible effect of rounding in a long chain. Ten times the value of the series method: the work is a sum
+# over three stages, not the integral of the motion's polynomials.
 ENERGY_SLACK = 1e4
 NOISE = 1e-9
 # With steps below this part of the run, it would not end in reasonable time.
 SHORTEST = 1e-12
-# Near a singular configuration rounding may prevent any step: after so many trials all tolerances are relaxed by a
-# factor of ten, up to LOOSEST.
+# Near a singular configuration rounding may prevent any step: after this many trials all tolerances are relaxed by
+# a factor of ten, up to LOOSEST.
 TRIES = 4
 OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
 LOOSEST = 1e-5
 # Trials near a singularity and trials that are not may alternate endlessly. Halving a step to SHORTEST takes 40.
 MOST_TRIES = 200
 
-# User forces are evaluated at so many points of a step, and at more in a long one.
+# Smallest and largest number of points of a step at which user forces are evaluated.
 LEAST_SHARES = 8
 MOST_SHARES = 4096
 # Times closer than this count as equal, relative to the time so far plus the time in which the motion covers its
@@ -108,7 +108,7 @@ SAME_TIME = 1e-14
 JUST_BEHIND = 1e-9
 # Largest number of attempts to end a step at a jump.
 MOST_LOCATED = 12
-# Jumps that follow each other within this part of the run, and so often, count as endless.
+# Jumps that follow each other within this part of the run, and this often, count as endless.
 SOON = 1e-9
 MOST_AT_ONCE = 30
 # Number of consecutive steps that are first rejected although they do not end at a jump: a force slides along its
@@ -153,9 +153,7 @@ def has_user_forces(loads):
 
 @kernel
 def eval_reach(goal, control, h):
-    """Weight of a velocity error: the time in which it acts, until the motion covers its own length or the run
-    ends.
-    """
+    """Weight of a velocity error: the time until the motion covers its own length or the run ends."""
     return max(1.0 / (control[SPEED] + 1.0 / goal.t_end), h)
 
 
@@ -184,7 +182,7 @@ def start_run(parts, goal, control, t, state):
 
 @kernel
 def start_step(st, loads, goal, control):
-    """Reset the data of the present step; only its desired length is known."""
+    """Reset the data of the current step; only its desired length is known."""
     control[LENGTH] = min(control[NEXT], goal.longest)
     control[WANTED] = control[LENGTH]
     control[LOOSE] = control[NEAREST] = 1.0
@@ -331,11 +329,10 @@ def land(parts, goal, control, t, state, counters):
 
 @kernel
 def eval_energy_misfit(form, st, goal, control, before):
-    """Mismatch between the kinetic energy at the end of a trial and the work of all forces, by the method's
-    quadrature.
+    """Mismatch between the kinetic energy at the end of a trial and the work of all forces.
 
-    Another branch of the motion has another kinetic energy. In stiff motions the quadrature is less accurate than
-    the states.
+    The work is computed by the method's quadrature. Another branch of the motion has another kinetic energy. In
+    stiff motions the quadrature is less accurate than the states.
     """
     stages, final = len(st.rule.nodes), len(st.rule.nodes) - 1
     h = control[LENGTH]
@@ -480,9 +477,7 @@ def keep_step(st, loads, control, length, state, after, angle_and_work_series, s
 
 @kernel
 def plan_next(st, control, speed, switched):
-    """Length of the next step, and the data that it needs of this one; speed: the largest at the end of
-    this step.
-    """
+    """Length of the next step, and the data that it needs of this one; speed: largest final velocity."""
     h, error = control[LENGTH], control[MISSED]
     order = len(st.rule.nodes) + 1.0
     factor = growth(order, error, control[ERROR], h, control[LAST], control[SPENT])

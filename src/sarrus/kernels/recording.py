@@ -293,9 +293,7 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
 
 @kernel
 def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
-    """Configuration and velocity of `count` outputs from k on in step n: in SIMD lanes, difficult ones
-    separately.
-    """
+    """Configuration and velocity of outputs k .. k + count - 1 in step n: in lanes, difficult ones separately."""
     wide = in_lanes(side)
     for lane in range(WIDTH):
         t = out.times[k + min(lane, count - 1)]

@@ -98,9 +98,7 @@ class ReadingColumns(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """Data kept of a run: the summary, counts, smallest and largest value of each column, and values at
-    the end.
-    """
+    """Data kept of a run: summary, counts; smallest, largest and final value of each column."""
 
     summary: Floats
     counts: Ints

@@ -132,9 +132,7 @@ class StepRules(NamedTuple):
 def make_rules(
     t_end: float, tolerance: float, shares: bool, share_every: int, holds: bool, widens: bool
 ) -> StepRules:
-    """Rules for the steps of a run. Equal rules are the same object, so that they are converted only once
-    (arguments.py).
-    """
+    """Rules for the steps of a run; cached, so that equal rules are converted only once (arguments.py)."""
     return StepRules(t_end, tolerance, shares, share_every, holds, widens, log_cost())
 
 
@@ -203,13 +201,13 @@ def eval_log_sizes(ws, first, last):
 
 @noinline
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
-    """Compute the coefficients about t from q_0, q_1, as many as pay off. Returns the highest coefficient, the
-    order and the log of the step length.
+    """Compute as many coefficients about t as are worth their cost, from q_0 and q_1.
 
-    Order and step length are those of `choose_step` if the order does not exceed the highest coefficient. ahead:
-    number of coefficients that are computed before the first is checked; the checks give the same result as if the
-    coefficients were computed one by one. ws.size, ws.log_size, ws.reach: largest entry of each coefficient, its
-    log, and the log of the step length that it allows.
+    Returns the highest coefficient, the order and the log of the step length. Order and step length are those of
+    `choose_step` if the order does not exceed the highest coefficient. ahead: number of coefficients that are
+    computed before the first is checked; the checks give the same result as if the coefficients were computed one
+    by one. ws.size, ws.log_size, ws.reach: largest entry of each coefficient, its log, and the log of the step
+    length that it allows.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
@@ -333,8 +331,9 @@ def keep_angle_and_work(loads, known, carried, angle_and_work_series):
 
 @noinline
 def begin(form, ws, loads, rules, t, kept):
-    """Factorise K at the start of the steps and compute the reference values for their errors. Before the first
-    step, also initialise the balance of the run.
+    """Factorise K at the start of the steps and compute the reference values for their errors.
+
+    Before the first step, also initialise the balance of the run.
     """
     state, carried, balance, counters = kept
     q, v = state[0], state[1]
@@ -456,10 +455,10 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
 
 @kernel
 def find_landing(form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc):
-    """Choose order and length of a step and project its end. Returns FULL (or why there is no step), order and
-    length.
+    """Choose order and length of a step and project its end.
 
-    ws.q, ws.v, ws.L: the projected end. ws.step: the quantities for its acceptance.
+    Returns FULL (or why there is no step), order and length. ws.q, ws.v, ws.L: the projected end. ws.step: the
+    quantities for its acceptance.
     """
     balance, counters = kept.balance, kept.counters
     t, local, least = balance[TIME], balance[LOCAL], least_order(loads)
@@ -738,9 +737,7 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
 
 @entry
 def polish(form, ws, loads, t, state):
-    """Project configuration and velocity at t onto the constraints to full precision; returns the largest
-    residual.
-    """
+    """Project a state at t onto the constraints to full precision; returns the largest residual."""
     project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
     left = eval_constraints(form, ws.e, ws.phi)
     return rounded(drive_constraints(form, loads, left, ws.phi))

@@ -50,9 +50,7 @@ def assemble_blocks(form, J, larger, L):
 
 @noinline
 def factorise_damped(form, J, damping, L):
-    """Factorise K with a larger eps: each equation's eps grows by `damping` times its diagonal entry of J M^-1
-    J^T.
-    """
+    """Factorise K with a larger eps: `damping` times the equation's diagonal entry of J M^-1 J^T is added."""
     assemble_blocks(form, J, 1.0 + damping / EPS, L)
     n = len(form.pos_q) + len(form.pos_c)
     for k in range(len(J)):
@@ -131,9 +129,9 @@ def eval_pivots(form, L, reference_pivots):
     """Smallest relative pivot, and smallest ratio of a relative pivot to its reference value.
 
     An equation whose relative pivot never exceeded PERMANENT_PIVOT is redundant at every configuration and does
-    not indicate singular ones (its pivot is eps, plus that of the equations it depends on). If its pivot rises
-    while another drops, the two equations exchange roles and the configuration is not singular. Their product
-    decides, which stays about EPS (the product of all pivots is the determinant of J M^-1 J^T + eps).
+    not indicate singular ones (its pivot consists of its eps and those of the equations it depends on). If its
+    pivot rises while another drops, the two equations exchange roles and the configuration is not singular. Their
+    product decides, which stays about EPS (the product of all pivots is the determinant of J M^-1 J^T + eps).
     """
     smallest = 1.0
     pivot_ratio = 1.0
@@ -166,8 +164,7 @@ def eval_pivots(form, L, reference_pivots):
 
 @kernel
 def is_near_singular(form, L, reference_pivots, resting):
-    """Whether the factor belongs to a configuration near a singular one: a pivot is small relative to its
-    reference.
+    """Whether the configuration is near a singular one: a pivot is small relative to its reference value.
 
     At the start of a run there is no reference yet. A pivot is then small if it is smaller than any of a regular
     equation but larger than that of a redundant one. For a start at rest, a redundant equation cannot be
@@ -290,7 +287,7 @@ def refine(form, J, L, b, r, x):
 
 @kernel
 def solve_refined(form, J, L, b, refinements, r, x):
-    """Solve [M J^T; J 0] x = b with the factor of K and so many refinements."""
+    """Solve [M J^T; J 0] x = b with the factor of K and iterative refinement."""
     for i in range(len(b)):
         r[i] = b[i]
     if len(form.K_A):
@@ -304,7 +301,7 @@ def solve_refined(form, J, L, b, refinements, r, x):
 
 @kernel
 def solve_gaps(form, ws, refinements):
-    """Change of least mass norm that makes ws.phi zero, in ws.x, with the present factor."""
+    """ws.x: the smallest change, in the mass norm, that makes ws.phi zero, with the current factor."""
     for i in range(len(ws.b)):
         ws.b[i] = 0.0
     for c in range(len(ws.phi)):
@@ -314,7 +311,7 @@ def solve_gaps(form, ws, refinements):
 
 @kernel
 def solve_motion(form, ws, refinements, a, lam):
-    """Solve M a + J^T lam = ws.Q, with J a given by the constraint entries of ws.b, with the present factor."""
+    """Solve M a + J^T lam = ws.Q, with J a given by the constraint entries of ws.b, with the current factor."""
     for i in range(len(a)):
         ws.b[form.pos_q[i]] = ws.Q[i]
     solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
@@ -349,7 +346,7 @@ def refinements_for(smallest, tolerance):
 
 @kernel
 def project_position(form, ws, loads, iterations, q):
-    """Newton's method for Phi(q) = 0 with the present factor; returns how far q moved (largest entry).
+    """Newton's method for Phi(q) = 0 with the current factor; returns how far q moved (largest entry).
 
     ws.e, ws.phi: forms and constraints at q, on entry and on return. loads.drives.driven: right-hand sides of
     drives.

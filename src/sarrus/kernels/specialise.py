@@ -56,9 +56,7 @@ Caller = Callable[[bytes], Any]
 
 
 class Codes:
-    """Code specialised for the integer tables of a form, as far as available, and the time that runs have taken
-    [s].
-    """
+    """Code specialised for the integer tables of a form, if available, and the time that runs have taken [s]."""
 
     def __init__(self, form: Form) -> None:
         self.integers = plain_sum(map(len, tables_of(form)))
@@ -72,7 +70,7 @@ class Codes:
         return self.integers > MOST_INTEGERS
 
     def spend(self, kernel: Kernel, kinds: Any, args: tuple[Any, ...], seconds: float) -> None:
-        """Add the time of a run of the generic code; starts compilation of specialised code when it pays."""
+        """Count the time of a run of the generic code; start to compile specialised code when worthwhile."""
         key = kernel, kinds
         spent = self._spent[key] = self._spent.get(key, 0.0) + seconds
         pays = spent >= SHARE * (FIRST_SECONDS + SECONDS_EACH * self.integers)
@@ -158,7 +156,7 @@ def warm_up(run: Callable[[], Any], longest: float = float("inf"), compiles: boo
 
 
 def keep_code() -> AbstractContextManager[None]:
-    """Context in which every structure keeps its present code, so that timings of two codes are not mixed."""
+    """Context in which every structure keeps its current code, so that timings of two codes are not mixed."""
     wait()
     return _bounds(float("inf"), float("inf"))
 

@@ -69,8 +69,8 @@ BUFFER_BYTES = 2_000_000
 # shorter steps have another cause. While that component is active, a series of order K takes steps of (tolerance
 # K!)^(1/K), 0.5 to 2.
 STIFF = 0.5
-# If fewer steps are left, a trial of another method does not pay: it costs as much as some hundred to a thousand
-# steps.
+# If fewer steps are left, a trial of another method is not worthwhile: it costs as much as some hundred to a
+# thousand steps.
 LEFT = 2000
 
 # Newton corrections of a projection onto the constraints: the end of a step is near them.
@@ -99,8 +99,9 @@ def local_tolerance(tolerance: float) -> tuple[float, bool]:
 
 
 def buffer_steps(coordinates: int) -> int:
-    """Number of steps between two recordings: as many as fit into the cache (A01 takes a twentieth longer with
-    1000).
+    """Number of steps between two recordings: as many as fit into the cache.
+
+    A01 takes a twentieth longer with 1000.
     """
     return min(max(BUFFER_BYTES // (8 * (HIGHEST_ORDER + 1) * max(coordinates, 1)), 16), 4096)
 

@@ -45,9 +45,7 @@ def eval_motion(form, ws, loads, t, q, v, rate, curvature, Q):
 
 @entry
 def solve_at(form, ws, q, force, right, x, lam):
-    """Solve [M J^T; J 0] (x, lam) = (force, right) at q, also with redundant equations; returns the smallest
-    pivot.
-    """
+    """Solve [M J^T; J 0] (x, lam) = (force, right) at q, redundant or not; returns the smallest pivot."""
     factorise_at(form, ws, q)
     _, _, smallest = pivot_gap(form, ws.L)
     for c in range(len(right)):

@@ -33,8 +33,8 @@ from .solve import (
 )
 from .step_control import MOVES, SWIFT
 
-# Newton corrections of a projection onto the constraints: the first corrects values and derivatives, which are
-# linear; the second corrects the remaining error of the values.
+# Newton corrections of a projection onto the constraints: the first corrects values and derivatives, whose
+# equations are linear; the second corrects the remaining error of the values.
 CORRECTIONS = 2
 # Refinements of these solves: otherwise the effect of eps on a derivative would accumulate.
 REFINEMENTS = 2
@@ -81,7 +81,7 @@ def find_step(starts, n, t):
 
 @kernel
 def meet_motion(form, ws, loads, motion, n, t, point):
-    """ws.q, ws.v: values of the motion at t with the present derivatives, both projected onto the constraints.
+    """ws.q, ws.v: values of the motion at t with the current derivatives, both projected onto the constraints.
 
     ws.L, ws.J: factor and Jacobian there. ws.phi: residuals of the constraints and of their derivatives. Returns
     the smallest ratio of a pivot to its reference value.
@@ -126,9 +126,7 @@ def conserve_energy(form, ws, rules, kept):
 
 @kernel
 def weigh_derivatives(ws, kept):
-    """ws.weights: errors of a derivative are relative to its largest present entry, at least the mechanism's
-    length.
-    """
+    """ws.weights: errors of a derivative are relative to its largest entry, at least the mechanism's length."""
     sizes = kept.ones[0]
     for i in range(len(ws.q)):
         sizes = larger_parts(sizes, ws.q[i])
@@ -160,11 +158,11 @@ def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
 
 @entry
 def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
-    """Step from kept.balance[TIME] until the end or until the buffers are full; returns the reason and the number
-    of steps.
+    """Step from kept.balance[TIME] until the end or until the buffers are full.
 
-    motion: polynomials of the run (doubles). point: memory for a state. Outputs: kept; pieces: polynomials of
-    duals; left: residuals of the constraints and their derivatives at the start of each step.
+    Returns the reason and the number of steps. motion: polynomials of the run (doubles). point: memory for a
+    state. Outputs: kept; pieces: polynomials of duals; left: residuals of the constraints and their derivatives at
+    the start of each step.
     """
     state, balance = kept.state, kept.balance
     nq = state.shape[1]
@@ -245,9 +243,7 @@ def settle_outputs(loads, out):
 
 @entry
 def eval_variations(form, ws, loads, times, q, phi, J):
-    """Constraints and entries of the Jacobian (duals) at some states: their derivatives with respect to
-    parameters.
-    """
+    """Constraints and entries of the Jacobian (duals) at some states, with their parameter derivatives."""
     for k in range(len(times)):
         eval_drives(loads, times[k])
         eval_forms(form, q[k], ws.e)

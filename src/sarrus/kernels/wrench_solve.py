@@ -46,8 +46,10 @@ class OrderedRows(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory of the lanes: rows followed by the right-hand side, triangles R of pairs, diagonal of L11, [L11; L21]
-    and its two diagonals, a row of numbers, z and self-stresses, flags.
+    """Memory of the lanes.
+
+    Rows followed by the right-hand side, triangles R of pairs, diagonal of L11, [L11; L21] and its two diagonals,
+    a row of numbers, z and self-stresses, flags.
     """
 
     A: Floats
@@ -74,7 +76,7 @@ class Answers(NamedTuple):
 
 
 def make_wrench_room(equations: OrderedRows, columns: int) -> Room:
-    """Memory for equations over so many columns."""
+    """Memory for equations over the given number of columns."""
     rows, r = len(equations.place), len(equations.last)
     pair = int((np.arange(rows) - equations.first).max(initial=0)) + 1
     k = rows - r
@@ -147,9 +149,7 @@ def reflection(square, top):
 
 @noinline
 def reflect_rows(equations, room):
-    """Transform A to [L11 0; L21 L22], and the right-hand side with it; vectors of reflections stay above the
-    diagonal.
-    """
+    """Transform A to [L11 0; L21 L22], and the right-hand side; reflection vectors stay above the diagonal."""
     ws = in_lanes(room)
     A = ws.A
     rows, r = len(equations.place), len(equations.last)
@@ -260,9 +260,7 @@ def find_smallest(r, tolerance, room):
 
 @noinline
 def solve_rows(equations, room):
-    """z of the right-hand side and of each dependent row: z1 in the order, then for the original rows,
-    weighted.
-    """
+    """z of the right-hand side and of each dependent row: z1 in the order, then original rows, weighted."""
     ws = in_lanes(room)
     A, R, z, s = ws.A, ws.R, ws.z, ws.s
     rows, r = len(equations.place), len(equations.last)
@@ -326,9 +324,7 @@ def settle_stress(rows, k, room):
 
 @entry
 def solve_poses(equations, room, entries, side, which, tolerance, out):
-    """Fill `out` for the poses `which`; entries: of all poses, (poses * rows, sides, 6); side: (poses,
-    columns).
-    """
+    """Fill out for the poses `which`; entries of all poses: (poses * rows, sides, 6), side: (poses, columns)."""
     rows, r = len(equations.place), len(equations.last)
     count = len(which)
     begin = 0

@@ -50,7 +50,7 @@ class Drives(NamedTuple):
 
 
 def make_series(drives: Drives, rows: int) -> Drives:
-    """The drives with memory for right-hand sides and so many coefficients."""
+    """The drives with memory for right-hand sides and `rows` coefficients."""
     equations, motions = len(drives.equations), len(drives.sines)
     return drives._replace(
         driven=np.zeros((3, equations)),

@@ -55,7 +55,7 @@ def energy(p: Any, length: Any) -> Any:
 
 
 def make_series(springs: Springs, rows: int) -> Springs:
-    """The springs with memory for so many coefficients."""
+    """The springs with memory for `rows` coefficients."""
     size = len(springs.first), rows
     return springs._replace(length=np.zeros(size), ratio=np.zeros(size))
 

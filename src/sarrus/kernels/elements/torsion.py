@@ -55,7 +55,7 @@ def energy(p: Any, angle: Any) -> Any:
 
 
 def make_series(torsions: Torsions, rows: int) -> Torsions:
-    """The torsion springs with memory for so many coefficients."""
+    """The torsion springs with memory for `rows` coefficients."""
     return torsions._replace(turn=np.zeros((len(torsions.first), 6, rows)))
 
 
@@ -91,7 +91,7 @@ def eval_turning(torsions, n, f, df):
 
 @kernel
 def follow_angle(torsions, n, f, theta):
-    """theta[n]: the present angle, nearest to the previous one."""
+    """theta[n]: the current angle, nearest to the previous one."""
     c, s = eval_turn(torsions, n, f)
     theta[n] = unwrap(np.arctan2(shortened(s), shortened(c)), theta[n])
 

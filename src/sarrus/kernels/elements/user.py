@@ -270,9 +270,7 @@ JUMP = 10.0
 
 
 class User(NamedTuple):
-    """One row per force: address, first form, points, dimension; factor from newtons to the model's units; scratch
-    memory.
-    """
+    """One row per force: address, first form, points, dimension; factor from newtons to model units; scratch."""
 
     calls: Ints
     factor: Floats
@@ -294,7 +292,7 @@ def list_entries(user: User) -> list[tuple[int, int]]:
 
 
 def make_scratch(user: User, forms: int) -> User:
-    """The user forces with scratch memory for so many forms."""
+    """The user forces with scratch memory for all load forms."""
     return user._replace(middle=np.zeros(forms))
 
 
