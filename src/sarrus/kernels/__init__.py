@@ -2,5 +2,5 @@
 
 from ..lazy import load_on_use
 
-# modules load when they are used
+# Modules are imported on first use.
 __getattr__ = load_on_use(__name__)

@@ -1,12 +1,12 @@
-"""Loads that change with the motion, and drives: the sums over all kinds of elements.
+"""Applied forces that change with the motion, and drives: the sums over all kinds of elements.
 
-They act on linear forms of their own, f = F q + f0, so that a mechanism without them pays nothing:
+They act on separate linear forms, f = F q + f0, so that a mechanism without them has no additional cost:
 
     Q_total = Q + F^T w(t, f, f')
 
-and w is a sum of short formulas, one a kind: see elements/. The force of Taylor coefficient k needs
-positions and rates up to k, so the forms up to k + 1: they are known when q_{k+2} is computed, and the order
-of the series is kept.
+where w is a sum of short formulas, one per kind: see elements/. The force of Taylor coefficient k needs
+configurations and rates up to k, so the forms up to k + 1. These are known when q_{k+2} is computed, so the order
+of the series is preserved.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from .forms import is_one_held_part
 from .layout import NONE, Form, pack
 from .solve import solve_refined
 
-# entries that are not listed yet
+# Placeholder for entries that are not listed yet.
 NO_PLACES = np.zeros(0, np.int64)
 
 
 class Loads(NamedTuple):
     """Loads that change with the motion and drives, in the model's units; scratch memory of a run."""
 
-    # linear forms, rows of F compressed
+    # Linear forms, rows of F compressed.
     F_start: Ints
     F_col: Ints
     F_val: Floats
     f0: Floats
-    # what acts on them
+    # Elements that act on them.
     springs: Springs
     torsions: Torsions
     turning: Turning
     user: User
-    # equations with a motion for their right side
+    # Equations with a prescribed motion as right-hand side.
     drives: Drives
-    # entries of dw/df and dw/df': row and column
+    # Entries of dw/df and dw/df': row and column.
     G_row: Ints = NO_PLACES
     G_col: Ints = NO_PLACES
-    # forms, their rates, what acts on them; angles of torsions as last seen
+    # Forms, their rates, the forces on them; most recent angles of torsion springs.
     f: Floats = NONE
     df: Floats = NONE
     fw: Floats = NONE
     theta: Floats = NONE
-    # series coefficients: load forms, a row a form; work of loads and drives
+    # Series coefficients: load forms, one row per form; work of loads and drives.
     fc: Floats = NONE
     work: Floats = NONE
 
 
 def list_entries(loads: Loads) -> Loads:
-    """The loads with the places of dw/df, in the order in which `eval_load_derivatives` writes them."""
+    """The loads with the indices of dw/df, in the order in which `eval_load_derivatives` writes them."""
     entries = [
         *spring.list_entries(loads.springs),
         *torsion.list_entries(loads.torsions),
@@ -72,7 +72,7 @@ def list_entries(loads: Loads) -> Loads:
 
 
 def list_damping(loads: Loads) -> Floats:
-    """What all dampers have."""
+    """Damping constants of all dampers."""
     springs, torsions = loads.springs.numbers, loads.torsions.numbers
     return np.concatenate([springs[:, spring.DAMPING], torsions[:, torsion.DAMPING]])
 
@@ -83,11 +83,12 @@ def is_damped(loads: Loads) -> bool:
 
 
 def keeps_energy(form: Form, loads: Loads | None) -> bool:
-    """Whether the energy is an invariant by which all velocities may be scaled.
+    """Whether the energy is an invariant that may be corrected by scaling all velocities.
 
-    Nothing acts but constant forces: the strain of stiff springs is rounding beside slow motions. And all
-    coordinates belong to one part that cannot be shifted: what one part lost would be taken from another, and the
-    momentum of a part that nothing ties to the ground, which is exact, would be lost.
+    There must be only constant forces: the strain energy of stiff springs has rounding errors that matter for slow
+    motions. And all coordinates must belong to one part that cannot be translated freely. Otherwise the energy
+    error of one part would be corrected in another, and a part that is not connected to the ground would lose its
+    momentum, which is exact.
     """
     if loads is not None and (len(loads.f0) or len(loads.drives.equations)):
         return False
@@ -141,7 +142,7 @@ def add_load_forces(loads, Q):
 
 @kernel
 def eval_load_weights(loads, t):
-    """loads.fw = w(t, f, f'); loads.theta: angles of the torsions as last seen, updated."""
+    """loads.fw = w(t, f, f'); loads.theta: most recent angles of the torsion springs, updated."""
     f, df, w = loads.f, loads.df, loads.fw
     for i in range(len(w)):
         w[i] = 0.0
@@ -155,7 +156,7 @@ def eval_load_weights(loads, t):
 def eval_loads(form, loads, t, q, v, Q):
     """Q_total = Q + F^T w at a time and state; loads.f, loads.df, loads.fw: forms, their rates, w.
 
-    loads.theta: angles of the torsions as last seen; an angle may change by half a turn from call to call.
+    loads.theta: most recent angles of the torsion springs; an angle may change by half a turn between calls.
     """
     for i in range(len(Q)):
         Q[i] = form.Q[i]
@@ -168,12 +169,12 @@ def eval_loads(form, loads, t, q, v, Q):
 
 @noinline
 def eval_load_derivatives(loads, t, q, v, A, B):
-    """The entries of dw/df and dw/df' at a time and state, so that
+    """Entries of dw/df and dw/df' at a time and state, so that
 
     dQ/dq = F^T (dw/df) F,      dQ/dv = F^T (dw/df') F.
 
-    A[n], B[n]: derivative of w[G_row[n]] by f[G_col[n]] and by f'[G_col[n]]; entries of the same place
-    add up. Exact, except for user forces: central differences.
+    A[n], B[n]: derivative of w[G_row[n]] with respect to f[G_col[n]] and to f'[G_col[n]]; entries with equal
+    indices add up. Exact, except for user forces: central differences.
     """
     if loads is None:
         return
@@ -189,14 +190,14 @@ def eval_load_derivatives(loads, t, q, v, A, B):
 
 @kernel
 def eval_load_energy(loads, theta):
-    """Potential energy of springs and torsions, from loads.f and the angles."""
+    """Potential energy of springs and torsion springs, from loads.f and the angles."""
     energy = spring.add_energy(loads.springs, loads.f, 0.0)
     return torsion.add_energy(loads.torsions, theta, energy)
 
 
 @kernel
 def eval_load_power(loads):
-    """Power of what has no potential: dampers, torques, forces that turn, user forces."""
+    """Power of non-conservative forces: dampers, torques, body-fixed forces, user forces."""
     f, df = loads.f, loads.df
     power = spring.add_power(loads.springs, f, df, 0.0)
     power = torsion.add_power(loads.torsions, f, df, power)
@@ -206,7 +207,7 @@ def eval_load_power(loads):
 
 @kernel
 def weigh_forces(form, ws, loads):
-    """w . F K^-1 F^T w of the forces loads.fw on forms, with the factor at hand."""
+    """w . F K^-1 F^T w of the forces loads.fw on forms, with the current factor."""
     for i in range(len(ws.b)):
         ws.b[i] = 0.0
     for f in range(len(loads.f0)):
@@ -221,7 +222,7 @@ def weigh_forces(form, ws, loads):
 
 @kernel
 def eval_decay(form, ws, loads):
-    """The sum of the rates at which dampers let velocities decay; loads.f: forms at the landing."""
+    """Sum of the decay rates of velocities due to dampers; loads.f: forms at the end of the step."""
     rate = 0.0
     for n in range(len(loads.springs.first)):
         for i in range(len(loads.fw)):
@@ -266,7 +267,7 @@ def load_coefficient(loads, k):
 
 @kernel
 def add_load_coefficient(form, loads, k, scale, b):
-    """b += scale F^T w_k, in the factor's order."""
+    """b += scale F^T w_k, in elimination order."""
     load_coefficient(loads, k)
     for f in range(len(loads.f0)):
         x = scale * loads.fw[f]
@@ -276,7 +277,7 @@ def add_load_coefficient(form, loads, k, scale, b):
 
 @kernel
 def land_loads(loads, order, h, q):
-    """Energy of the springs at the end of a step, with loads.theta, the angles there."""
+    """Energy of the springs at the end of a step; loads.theta: the angles there."""
     eval_load_forms(loads, q)
     torsion.land_angles(loads.torsions, loads.f, order, h, loads.theta)
     return eval_load_energy(loads, loads.theta)
@@ -284,25 +285,25 @@ def land_loads(loads, order, h, q):
 
 @noinline
 def work_coefficients(loads, lam, known):
-    """loads.work: coefficients of the work of loads without potential and of drives since t.
+    """loads.work: coefficients of the work of non-conservative loads and of drives since t.
 
-    Work is quadratic in the motion and its series converges more slowly than that of the motion: so
-    it is the integral of the product of polynomials, with all their powers up to 2 known. Returns the highest
-    power up to which all are within the range of numbers.
+    Work is quadratic in the motion, and its series converges more slowly than that of the motion. So it is
+    computed as the integral of the product of polynomials, with all their powers up to 2 known. Returns the
+    highest power up to which all coefficients are finite.
     """
     work = loads.work
     for k in range(len(work)):
         work[k] = 0.0
     if len(loads.f0):
-        # the forms are known one further than what acts on them
+        # The forms are known one order further than the forces on them.
         for k in range(known - 1, known):
             load_coefficient(loads, k)
     spring.add_work(loads.springs, known, work)
     torsion.add_work(loads.torsions, known, work)
     turning.add_work(loads.turning, loads.fc, known, work)
     drive.add_work(loads.drives, lam, known, work)
-    # in steps of a microsecond and less the highest powers, 1/s^60, are beyond the range of numbers; terms beyond
-    # the order of the step are the square of the tolerance
+    # In steps of a microsecond and less the highest powers, 1/s^60, overflow. Terms beyond the order of the step
+    # are of the size of the squared tolerance.
     finite = len(work)
     for k in range(len(work) - 1, -1, -1):
         if not np.isfinite(work[k]):

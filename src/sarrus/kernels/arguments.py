@@ -1,8 +1,9 @@
-"""How arguments come to compiled code: as the objects they are.
+"""Passing of arguments to compiled code: as Python objects.
 
-Asking sixty arrays for their addresses takes Python longer than a small mechanism takes to simulate. So code is
-given the objects themselves, and reads arrays and tuples where Python and NumPy keep what they have for C. Before
-it uses an array it looks whether it is one of the type it was translated for; if not, it says so and does nothing.
+Querying sixty arrays for their addresses takes Python longer than simulating a small mechanism. So compiled code
+receives the objects themselves and reads arrays and tuples from the C structures of Python and NumPy. Before it
+uses an array, it checks that the array has the type the code was translated for; if not, it returns an error code
+and does nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Packed = tuple[tuple[Any, ...], bytes, list[Any]]
 
 
 class Words:
-    """Words in memory, and where they are: of a tuple that holds numbers besides arrays."""
+    """Words in memory, and their address: of a tuple that contains numbers besides arrays."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
@@ -32,7 +33,7 @@ def _word(place: int) -> int:
 
 
 def find_layout() -> ObjectLayout:
-    """Where arrays and tuples keep what code needs, tried on some; raises where that is another way."""
+    """Offsets of the fields of arrays and tuples that code needs, verified on examples; raises if they differ."""
     head, items = object.__basicsize__, tuple.__basicsize__
     some = np.zeros((5, 3), np.int64)
     pair = (some, some)
@@ -59,22 +60,23 @@ def find_layout() -> ObjectLayout:
     return found
 
 
-# the types that code compares with, always the first words
+# The types that code compares with are always the first words.
 _OWN = [np.dtype(x) for x in (np.float64, np.int64, np.bool_, np.complex128, DUAL_NUMBER)]
 _TYPES = [id(np.ndarray), *map(id, _OWN)]
-# types of numbers and named tuples, as they were seen first; of arrays, by their dtype and axes
+# Types of numbers and named tuples, as first seen; types of arrays, by dtype and number of axes.
 _KINDS: dict[type, Any] = {float: FLOAT, int: INT, bool: BOOL, type(None): None}
 _RANKS: dict[tuple[str, int], ArrayType] = {}
-# tuples with numbers in them, their types and words, by identity: they live here, and are small
+# Tuples that contain numbers, with their types and words, by identity. They are small, and this table keeps them
+# alive.
 _SMALL: dict[int, tuple[Any, Any, Words]] = {}
 MOST_SMALL = 32
 _FORMATS: dict[tuple[Any, ...], struct.Struct] = {}
 
 
 def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
-    """Types and words of arguments, and what has to live as long as these are used.
+    """Types and words of arguments, and the objects that must stay alive while these are used.
 
-    anew: look at tuples again, whatever others of their classes were.
+    anew: examine tuples again, without the types stored for their classes.
     """
     kinds: list[Any] = []
     words: list[Any] = list(_TYPES)
@@ -108,14 +110,14 @@ def _kind(value: Any, anew: bool) -> Any:
         return _SMALL[id(value)][1]
     if kind is _KINDS or (anew and isinstance(value, tuple)):
         kind = kind_of_argument(value)
-        # tuples of numbers, and those without names, may be of any types
+        # Tuples of numbers and unnamed tuples may contain any types.
         if not isinstance(value, tuple) or (kind.plain and made is not tuple):
             _KINDS[made] = kind
     return kind
 
 
 def _words_of(value: Any) -> Words:
-    """Words of a tuple with numbers in it; those used last are kept."""
+    """Words of a tuple that contains numbers; recently used ones are cached."""
     kept = _SMALL.get(id(value))
     if kept is None or kept[0] is not value:
         if len(_SMALL) >= MOST_SMALL:
@@ -126,7 +128,7 @@ def _words_of(value: Any) -> Words:
 
 
 def kind_of_argument(value: Any) -> Any:
-    """The type of a number, an array, a tuple, or None."""
+    """Type of a number, an array, a tuple, or None."""
     if isinstance(value, np.ndarray):
         return _rank(value)
     if isinstance(value, tuple):
@@ -148,7 +150,7 @@ def _rank(value: Any) -> ArrayType:
 
 
 def check(args: tuple[Any, ...]) -> None:
-    """Raises if an array is not in C order, or of another machine's numbers."""
+    """Raise if an array is not C-contiguous or not of a native type."""
     for value in args:
         if isinstance(value, tuple):
             check(value)
@@ -159,7 +161,7 @@ def check(args: tuple[Any, ...]) -> None:
 
 
 def _flatten(value: Any) -> list[bytes]:
-    """The words of a tuple's fields."""
+    """Words of the fields of a tuple."""
     out: list[bytes] = []
     for x in value:
         if isinstance(x, tuple):

@@ -1,11 +1,11 @@
-"""The kernel `run` for many mechanisms of one structure: eight in the lanes of the host, or one a thread of a GPU.
+"""Kernel `run` for a batch of mechanisms of one structure: eight in SIMD lanes on the host, or one per GPU thread.
 
-Nothing of the mathematics is written here: run.py is translated as it is, for arrays that hold a number of every
-run. Tables of the structure are known while translating, and so are numbers that are 0, 1 or -1 in all runs of a
-group; the others are read from a block with a row for each of them and a column for each run.
+This file contains no mathematics: run_kernel.py is translated unchanged, for arrays that contain a number of every
+run. Tables of the structure are known at translation time, as are numbers that are 0, 1 or -1 in all runs of a
+group. All other numbers are read from a block with one row per number and one column per run.
 
-    numbers   form, loads, start velocity, columns to be read: `Numbers` says which row is which
-    results   a row for each number of `result_names`, a column for each run
+    numbers   form, loads, start velocity, columns to be read: `Numbers` defines the rows
+    results   one row per number of `result_names`, one column per run
 """
 
 from __future__ import annotations
@@ -40,22 +40,23 @@ from .series_step import LOCAL, NEXT_SHARE, SEEN, StepRules, make_state
 from .simd import WIDTH
 from .step_control import CORRECTIONS, HIGHEST_ORDER, log_cost
 
-# numbers that are written into the code where all runs of a group have them
+# Numbers that are written into the code if all runs of a group share them.
 CONSTANTS = (0.0, 1.0, -1.0)
-# coordinates and equations up to which code is written without calls
+# Up to this number of coordinates and equations, code is generated without calls.
 SMALL = 20
-# orders of series on a device: its threads have little memory
+# Highest order of series on a GPU: its threads have little memory.
 DEVICE_ORDER = 16
-# settings that all runs share: duration, tolerance of a step, tolerance, factor for outputs (`Sampling`)
+# Settings that all runs share: duration, tolerance of a step, tolerance, same_factor of outputs (`Sampling`).
 T_END, TOLERANCE, SETTING, SAME_FACTOR, SETTINGS = range(5)
-# words of the sizes: first run, runs, outputs, first counted, after the last, strides, steps at most
+# Indices of the sizes: first run, number of runs, outputs, first counted output, end of the counted outputs,
+# strides, largest number of steps.
 (FIRST, COUNT, OUTPUTS, FIRST_COUNTED, LAST_COUNTED, STRIDE, MOST_STEPS, SIZES) = (
     0, 1, 2, 3, 4, 5, 9, 10,
 )  # fmt: skip
 
 
 class Numbers(NamedTuple):
-    """All that has numbers of a run: form, loads (None without), start velocity, columns that are read."""
+    """All data with numbers of a run: form, loads (None without), start velocity, columns to be read."""
 
     form: Form
     loads: Loads | None
@@ -79,10 +80,10 @@ def flatten(numbers: Numbers) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """What code for a group of runs is made of.
+    """Data from which code for a group of runs is generated.
 
-    template: integers of the structure, and numbers of one of the runs; known: which numbers are constants
-    that all runs have; damped, holds, share_every: rules of its steps that follow from the model.
+    template: integers of the structure, and numbers of one of the runs. known: which numbers are constants shared
+    by all runs. damped, holds, share_every: step rules that follow from the model.
     """
 
     template: Numbers
@@ -93,22 +94,22 @@ class BatchPlan:
 
     @property
     def rows(self) -> Ints:
-        """Which of all numbers are read from the block."""
+        """Indices of the numbers that are read from the block."""
         return np.flatnonzero(~self.known)
 
     @property
     def is_small(self) -> bool:
-        """Whether code without calls is worth its time to compile (Bricard: 41 s for 7 s, 15 % faster)."""
+        """Whether code without calls is worth its compile time (Bricard: 41 s instead of 7 s, 15 % faster)."""
         form = self.template.form
         return len(form.Q) + len(form.phi0) <= SMALL
 
     @property
     def columns(self) -> int:
-        """How many columns are read."""
+        """Number of columns to be read."""
         return len(self.template.readings.level)
 
     def digest(self) -> str:
-        """What the code depends on."""
+        """Hash of everything that the code depends on."""
         text = hashlib.sha256()
         whole = flatten(self.template)
         text.update(np.where(self.known, whole, 2.0).tobytes())
@@ -119,7 +120,7 @@ class BatchPlan:
         return text.hexdigest()[:32]
 
     def result_names(self) -> list[tuple[str, int]]:
-        """What is in the results: names and how many rows each has."""
+        """Contents of the results: names, and number of rows of each."""
         record = make_record(self.columns)
         names = [(name, x.size) for name, x in zip(record._fields, record, strict=True)]
         return [*names, ("counters", NEXT_SHARE), ("state", 2 * len(self.template.form.Q))]
@@ -134,7 +135,7 @@ def _integers(numbers: Any) -> Iterator[Ints]:
 
 
 class _Writer:
-    """The text of an entry: memory of all arrays, and what is in them."""
+    """Text of an entry: memory of all arrays, and their contents."""
 
     def __init__(self, plan: BatchPlan, lanes: bool, order: int) -> None:
         self.plan, self.lanes, self.order = plan, lanes, order
@@ -142,9 +143,9 @@ class _Writer:
         self.early: list[str] = []
         self.lines: list[str] = []
         self.count = 0
-        # numbers of the template taken so far, and rows of the block
+        # Numbers of the template used so far, and rows of the block.
         self.taken = self.row = 0
-        # doubles of each lane in memory that is given
+        # Doubles per lane in the memory that the caller provides.
         self.memory = 0
         self.places: dict[str, tuple[str, Any]] = {}
         self.tables: list[str] = []
@@ -159,7 +160,7 @@ class _Writer:
         return self.line(f"getelementptr {kind}, ptr {base}, i64 {at}")
 
     def room(self, kind: str, example: Any) -> str:
-        """Memory of an array: of its own where it is short, so that it may live in registers."""
+        """Memory of an array: allocated separately if it is short, so that it may stay in registers."""
         size = max(example.size, 1)
         if self.lanes and example.ndim > 1 and size > 64:
             address = self.place(LANES, "%memory", self.memory)
@@ -173,7 +174,7 @@ class _Writer:
         return name
 
     def fill(self, name: str, size: int) -> tuple[float | None, ...]:
-        """Numbers of the runs in an array; returns those that are known."""
+        """Store the numbers of the runs in an array; returns those that are known."""
         found: list[float | None] = []
         whole = flatten(self.plan.template)
         for n in range(size):
@@ -201,7 +202,7 @@ class _Writer:
     def array(
         self, home: str, x: Any, numbers: bool, single: bool = False
     ) -> tuple[ArrayType, str]:
-        """Type and address of an array; numbers: of the runs; single: one for all runs."""
+        """Type and address of an array; numbers: contains numbers of the runs; single: one for all runs."""
         sizes = tuple(str(n) for n in x.shape)
         if x.dtype == np.int64 and numbers:
             return ArrayType(INT, x.ndim, home, sizes, tuple(x.ravel().tolist())), self.table(x)
@@ -212,7 +213,7 @@ class _Writer:
         return ArrayType(kind, x.ndim, home, sizes, values), address
 
     def table(self, x: Ints) -> str:
-        """Integers of the structure in memory: loops that are not written out read them there."""
+        """Integers of the structure in memory, for loops that are not unrolled."""
         name = f"@structure{len(self.tables)}"
         entries = ", ".join(f"i64 {n}" for n in x.ravel().tolist()) or "i64 0"
         self.tables.append(f"{name} = private constant [{max(x.size, 1)} x i64] [{entries}]")
@@ -233,7 +234,7 @@ class _Writer:
         return self.array(home, x, numbers)
 
     def nested(self, value: Any, numbers: bool) -> tuple[TupleType, Any]:
-        """A tuple in a tuple: its words lie in the block of the other."""
+        """A tuple within a tuple: its words lie in the block of the outer one."""
         parts = [self.part(f"{type(value).__name__}.{name}", x, numbers)
                  for name, x in zip(value._fields, value, strict=True)]  # fmt: skip
         return TupleType.of(value._fields, tuple(k for k, _ in parts)), [a for _, a in parts]
@@ -259,7 +260,7 @@ class _Writer:
 
 
 class _Loads:
-    """Loads of a run with memory for their series: numbers, and scratch memory that has none."""
+    """Loads of a run with memory for their series: numbers, and scratch memory without numbers."""
 
     def __init__(self, writer: _Writer, loads: Loads, order: int) -> None:
         self.writer = writer
@@ -277,7 +278,7 @@ class _Loads:
             if isinstance(x, tuple):
                 kind, address = self.take(x, y)
             else:
-                # what has no numbers in the model is memory
+                # Arrays that are empty in the model are scratch memory.
                 numbers = x.dtype == np.int64 or x.size > 0 or y.size == 0
                 kind, address = self.writer.array(home, x if numbers else y, numbers)
             kinds.append(kind)
@@ -286,7 +287,7 @@ class _Loads:
 
 
 def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
-    """LLVM's text of the whole, and how many doubles of memory each lane needs."""
+    """LLVM text of the whole kernel, and the number of doubles of memory that each lane needs."""
     order = HIGHEST_ORDER if lanes else DEVICE_ORDER
     w = _Writer(plan, lanes, order)
     form, loads, velocity, readings = plan.template
@@ -297,7 +298,7 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
         found = _Loads(w, loads, order)
         loads_kind, loads_at = found.kind, found.address
     beside = 0 if loads is None else len(loads.torsions.first) + 1
-    # the start velocity is part of the state
+    # The start velocity is part of the state.
     kept = make_state(nq, beside, 0.0)
     kept_kind, kept_at = w.named(kept, False)
     state, _ = w.places["StepperState.state"]
@@ -343,7 +344,7 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
     ]  # fmt: skip
     given = [f"ptr {block}" for block in blocks]
     if lanes:
-        # of the last group some lanes may be beyond the last run
+        # In the last group some lanes may be beyond the last run.
         count = w.line(f"insertelement {WHOLE} poison, i64 %runs, i64 0")
         count = w.line(
             f"shufflevector {WHOLE} {count}, {WHOLE} poison, <{WIDTH} x i32> zeroinitializer"
@@ -359,7 +360,7 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
 def _second_workspace(
     w: _Writer, out: Any, reference_pivots: tuple[str, Any]
 ) -> tuple[TupleType, str]:
-    """Memory in which outputs are projected; usual pivots are those of the steps."""
+    """Memory for the projection of outputs; the reference pivots are those of the steps."""
     kinds, addresses = [], []
     for name, x in zip(out._fields, out, strict=True):
         if name == "reference_pivots":
@@ -430,7 +431,7 @@ def _output(w: _Writer) -> tuple[TupleType, str]:
 
 
 def _store_results(w: _Writer, plan: BatchPlan) -> None:
-    """All that is told of the runs, as doubles, a row each."""
+    """Store all results of the runs as doubles, one row each."""
     row = 0
     homes = {"counters": "StepperState.counters", "state": "StepperState.state"}
     for name, size in plan.result_names():

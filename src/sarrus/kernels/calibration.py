@@ -1,11 +1,11 @@
-"""A fixed small workload, to compare machines by: not part of any method."""
+"""A fixed small workload for comparing machines; not part of any method."""
 
 from .compiler import entry
 
 
 @entry
 def eliminate(a, times):
-    """Fill and eliminate a small dense matrix again and again: short loops, as solvers have them."""
+    """Fill and eliminate a small dense matrix repeatedly: short loops, as in the solvers."""
     n = a.shape[0]
     total = 0.0
     for _ in range(times):

@@ -1,8 +1,8 @@
-"""One coefficient of a series after the other: sums of products, the solve, what the next ones need of it.
+"""Successive coefficients of a series: sums of products, the linear solve, and the data for the next ones.
 
-Mechanisms of up to WIDTH unknowns at regular positions go a shorter way. There K^-1 is at hand, once a step, and
-with it the columns by which sums of products make the unknowns; those of the coefficient before come last, by
--K^-1 [0 J_1^T; J_1 0]. From one coefficient to the next nothing waits but these few products.
+Mechanisms of up to WIDTH unknowns at regular configurations use a faster path. K^-1 is computed once per step,
+together with the columns that turn sums of products into the unknowns. The contribution of the previous
+coefficient comes last, by -K^-1 [0 J_1^T; J_1 0]. Only these few products depend on the previous coefficient.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ from .solve import add_augmentation, is_regular, solve_factored, solve_refined
 from .step_control import HIGHEST_ORDER
 
 UNITS = np.eye(WIDTH)
-# of the order m = k + 2: 1 / (m (m - 1)), and what lam_{k-1}, as it was solved for, counts there
+# For order m = k + 2: 1 / (m (m - 1)), and the factor of lam_{k-1}, as it was solved for.
 _M = np.maximum(np.arange(HIGHEST_ORDER + 1.0), 2.0)
 SCALES = 1.0 / (_M * (_M - 1.0))
 SHARES = (_M - 2.0) / _M
-# entries of J up to which the newest terms of sums are taken apart: where a system takes long to solve, the sums
-# of the next have time
+# Up to this number of entries of J, the newest terms of sums are added separately. If a system takes longer to
+# solve, the sums of the next one overlap with it anyway.
 APART = 50
-# squares whose sums are taken in one loop where runs lie in lanes: three each, in registers
+# Number of squares summed in one loop when runs are in lanes: three sums each, in registers.
 TOGETHER = 8
 
 
@@ -52,7 +52,7 @@ def add_square(ws, j, m, t, n, s, l0, l1):
 
 @kernel
 def add_first_square(ws, m, t, n, s, l0):
-    """The same for j = 1, whose other half is on its way."""
+    """The same for j = 1, which has only one multiplier term."""
     x = lanes_from(ws.sq_e[1], t, n)[0]
     s += x * lanes_from(ws.sq_e[m - 1], t, n)[0]
     l0 += lanes_from(ws.sq_l[m - 3], t, n)[0] * x
@@ -114,7 +114,8 @@ def sum_squares(form, ws, k, apart, t):
     s, l0, l1 = 0.0, 0.0, 0.0
     if not apart:
         s, l0 = add_first_square(ws, m, t, n, s, l0)
-    # that of the equation is symmetric, half of it is enough; the newest last where coefficients are quick
+    # The sum of the equation is symmetric, so half of it is enough. The newest terms come last if coefficients are
+    # fast.
     for i in range(2, (m + 1) // 2):
         j = (m + 1) // 2 + 1 - i if len(ws.inverse) > 0 else i
         s, l0, l1 = add_square(ws, j, m, t, n, s, l0, l1)
@@ -172,8 +173,8 @@ def sum_products(form, ws, k, apart):
         acc_sq = 1/2 sum e_j e_{m-j},   acc_bl = sum a_j b_{m-j},   j = 1 .. m - 1
         acc_sl = sum l_j e_{k-j},   acc_al = sum l_j b_{k-j},   acc_lb = sum l_j a_{k-j},   j = 0 .. k - 1
 
-    apart: 1 to leave out those with q_{m-1} and lam_{k-1}, else 0. Those left wait for nothing: processors take
-    them while the coefficients before are on their way.
+    apart: 1 to leave out the terms with q_{m-1} and lam_{k-1}, else 0. The remaining terms do not depend on these,
+    so the processor can compute them while the previous coefficients are not yet available.
     """
     if width_of(ws.acc_sq) == 1 and not (is_wide(ws.acc_sq) or is_dual(ws.acc_sq)):
         for g in range((len(form.sq_c) + TOGETHER - 1) // TOGETHER):
@@ -214,7 +215,7 @@ def equation_products(form, ws, b):
 
 @kernel
 def add_newest(form, J1, share, x, b):
-    """What the coefficients just before add, by J_1: those of q as they are, those of lam times a share."""
+    """Add the contribution of the previous coefficients, by J_1; that of lam is multiplied by `share`."""
     for n in range(len(J1)):
         i = form.pos_q[form.J_col[n]]
         c = form.pos_c[form.J_eq[n]]
@@ -224,9 +225,9 @@ def add_newest(form, J1, share, x, b):
 
 @kernel
 def next_coefficient(form, ws, loads, k, refinements, qc):
-    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, no number where one is none or infinite.
+    """Compute q_{k+2} and lam_k; returns the largest entry of q_{k+2}, nan if one is nan or infinite.
 
-    ws.x: the solution for the coefficients before, on entry.
+    ws.x: on entry, the solution for the previous coefficients.
     """
     nq = len(form.Q)
     nc = len(form.phi0)
@@ -246,7 +247,7 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
         force_products(form, ws, scale, b)
         equation_products(form, ws, b)
         if apart:
-            # lam_{k-1} is (m - 1)(m - 2) times what was solved for
+            # lam_{k-1} is (m - 1)(m - 2) times what was solved for.
             add_newest(form, ws.J1, alike(m - 2.0, b) / m, ws.x, b)
     if loads is not None:
         add_load_coefficient(form, loads, k, scale, b)
@@ -272,13 +273,13 @@ def next_coefficient(form, ws, loads, k, refinements, qc):
     gather(form, ws, m, ws.de)
     if loads is not None:
         keep_load_forms(loads, m, row)
-    # of a number and one that is none the larger may be either
+    # The maximum of a number and nan may be either, so nan is carried by the sum.
     return largest + 0.0 * total
 
 
 @kernel
 def spread_forms(form, ws):
-    """What each unknown adds to the forms and multipliers at products: constant during a run."""
+    """Contribution of each unknown to the forms and multipliers at products: constant during a run."""
     for i in range(len(ws.sq_of)):
         for t in range(len(form.sq_c)):
             ws.sq_of[i, t] = 0.0
@@ -302,7 +303,7 @@ def spread_forms(form, ws):
 
 @kernel
 def make_force_column(form, inverse, f, column, u, n):
-    """The u-th lanes of the column by which a force on a form counts: -K^-1 D^T."""
+    """The u-th lanes of the column by which a force on a form contributes: -K^-1 D^T."""
     for k in range(form.D_start[f], form.D_start[f + 1]):
         row = inverse[form.pos_q[form.D_col[k]]]
         lanes_from(column, u, n)[0] -= form.D_val[k] * lanes_from(row, u, n)[0]
@@ -310,7 +311,7 @@ def make_force_column(form, inverse, f, column, u, n):
 
 @kernel
 def invert_matrix(form, ws):
-    """ws.inverse: K^-1 with the factor at hand; its columns lie in the lanes, or are solved for one by one."""
+    """ws.inverse: K^-1 from the current factor; its columns are in the lanes, or are solved for one by one."""
     if width_of(ws.inverse) == 1:
         n = len(ws.inverse)
         for c in range(n):
@@ -332,10 +333,10 @@ def invert_matrix(form, ws):
 
 @kernel
 def invert(form, ws):
-    """K^-1 with the factor at hand, which is symmetric, and what is made of it: newest terms and columns.
+    """K^-1 from the current factor, which is symmetric, and the arrays derived from it: newest terms and columns.
 
-    columns: of each square those of its sums for equation and force, of each pair those of the equation and of the
-    forces on its first and second form.
+    columns: for each square those of its sums for equation and force; for each pair those of the equation and of
+    the forces on its first and second form.
     """
     invert_matrix(form, ws)
     n = len(ws.inverse)
@@ -364,7 +365,7 @@ def invert(form, ws):
 
 @kernel
 def next_unknowns(form, ws, k, u, before, after):
-    """The u-th lanes of the unknowns of coefficient k + 2, from those before and the sums of products."""
+    """The u-th lanes of the unknowns of coefficient k + 2, from the previous ones and the sums of products."""
     nq = len(form.Q)
     nc = len(form.phi0)
     ns = len(form.sq_c)
@@ -379,7 +380,7 @@ def next_unknowns(form, ws, k, u, before, after):
         x += lanes_from(ws.columns[first], u, n)[0] * ws.acc_bl[t]
         y += lanes_from(ws.columns[first + 1], u, n)[0] * ws.acc_al[t]
         x += lanes_from(ws.columns[first + 2], u, n)[0] * ws.acc_lb[t]
-    # only these wait for the coefficient before
+    # Only these terms depend on the previous coefficient.
     for i in range(0, nq, 2):
         x += lanes_from(ws.newest[form.pos_q[i]], u, n)[0] * before[form.pos_q[i]]
     for i in range(1, nq, 2):
@@ -393,9 +394,9 @@ def next_unknowns(form, ws, k, u, before, after):
 
 @kernel
 def next_explicit(form, ws, k, qc):
-    """Compute q_{k+2} and lam_k as `next_coefficient` does, k > 0, by K^-1.
+    """Compute q_{k+2} and lam_k as `next_coefficient` does, for k > 0, by K^-1.
 
-    ws.solution: unknowns, of coefficients with even and odd numbers in turn.
+    ws.solution: unknowns, of coefficients with even and odd index alternately.
     """
     nq = len(form.Q)
     ns = len(form.sq_c)
@@ -424,7 +425,7 @@ def next_explicit(form, ws, k, qc):
 
 @kernel
 def spread(form, ws, m, solution):
-    """Forms and multipliers of coefficient m to where the Cauchy products read them."""
+    """Forms and multipliers of coefficient m, stored where the Cauchy products read them."""
     nq = len(form.Q)
     nc = len(form.phi0)
     ns = len(form.sq_c)
@@ -439,7 +440,7 @@ def spread(form, ws, m, solution):
         lanes_from(ws.sq_e[m], t, ns)[0] = e
         lanes_from(ws.sq_l[m - 2], t, ns)[0] = back * w
     for t in range(len(rows_of_lanes(ws.acc_bl))):
-        # other names than above: these lanes may be half as wide
+        # Different names than above: these lanes may be half as wide.
         a, b, z = 0.0, 0.0, 0.0
         for i in range(nq):
             a += lanes_from(ws.bl_of_a[form.pos_q[i]], t, nb)[0] * solution[form.pos_q[i]]
@@ -453,7 +454,7 @@ def spread(form, ws, m, solution):
 
 @kernel
 def make_explicitly(form, ws, first, last, qc):
-    """Coefficients first .. last by K^-1; the first of all, q_2 and lam_0, as any other."""
+    """Coefficients first .. last by K^-1; the first ones, q_2 and lam_0, by the general solve."""
     if first == 2:
         ws.size[2] = next_coefficient(form, ws, None, 0, 0, qc)
         for i in range(len(ws.x)):

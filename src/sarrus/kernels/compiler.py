@@ -1,9 +1,9 @@
-"""How kernels are compiled: translated (language/), one set of flags, one store of compiled code.
+"""Compilation of kernels: translation (language/), one set of flags, one store of compiled code.
 
-The store is named by a digest of all kernel sources and of the thresholds, which are compiled in; an entry of it
-by the types of its arguments, the processor and the versions of the compiler. Entries are checked before they are
-used (cache.py). With SARRUS_CHECKED=1 every access to an array is checked (language/checks.py); such code has a
-store of its own.
+The name of the store contains a digest of all kernel sources and of the thresholds, which are compiled in. An
+entry is named by the types of its arguments, the processor and the versions of the compiler. Entries are checked
+before use (cache.py). With SARRUS_CHECKED=1 every array access is checked (language/checks.py); such code has a
+separate store.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .language.module import Module
 
 log = logging.getLogger("sarrus")
 
-# whether kernels are compiled at all; as plain Python they are slow, and can be looked into
+# Whether kernels are compiled at all; as plain Python they are slow but can be debugged.
 COMPILES = os.environ.get("SARRUS_PLAIN_KERNELS", "0") == "0"
-# whether an access out of bounds raises a BoundsError; without this it corrupts memory
+# Whether an out-of-bounds access raises a BoundsError; otherwise it corrupts memory.
 CHECKED = os.environ.get("SARRUS_CHECKED", "0") != "0"
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
@@ -49,48 +49,46 @@ STORE = Store(f"kernels-{DIGEST}{'-checked' if CHECKED else ''}")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a small function that others call."""
+    """Compile a small function that kernels call."""
     return Kernel(function) if COMPILES else function
 
 
 def noinline(function: Callable[..., Any]) -> Any:
-    """Compile a larger function that others call, on its own: inlining it again and again would
-    cost compile time and gain nothing.
-    """
+    """Compile a larger function that kernels call, without inlining, which would only cost compile time."""
     return Kernel(function, inline="noinline") if COMPILES else function
 
 
 def cold(function: Callable[..., Any]) -> Any:
-    """Compile a larger function that is rarely reached: also in own code it is the general one (own.py)."""
+    """Compile a rarely called function; specialised code (specialise.py) calls its generic version."""
     return Kernel(function, inline="noinline", seldom=True) if COMPILES else function
 
 
 def exact(function: Callable[..., Any]) -> Any:
-    """Compile a small function whose roundings count: no sum of it is reordered."""
+    """Compile a small function whose rounding matters: its sums are not reordered."""
     return Kernel(function, exact=True) if COMPILES else function
 
 
 def formula(function: Formula) -> Formula:
-    """Leave a formula as it is, for numbers and arrays in Python; kernels that use it compile it."""
+    """Leave a formula unchanged, for numbers and arrays in Python; kernels that use it compile it."""
     return function
 
 
 def at_address(function: Formula) -> Formula:
-    """A function of an address and arguments: kernels call what is at the address."""
+    """Mark a function of an address and arguments: kernels call the code at the address."""
     function.at_address = True
     return function
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls, kept in the store."""
+    """Compile a function that Python calls, cached in the store."""
     return kernel(function)
 
 
 class Kernel:
-    """A compiled function: for each set of types of its arguments when it is first called with them.
+    """A compiled function, compiled for each set of argument types at the first call with them.
 
-    py_func: the same in Python; inline: what the compiler is told of it; exact: whether its roundings count;
-    seldom: whether it is rarely reached. from_disk: how often compiled code was found on the disk.
+    py_func: the Python function. inline: LLVM inlining attribute. exact: whether its rounding matters. seldom:
+    whether it is rarely called. from_disk: how often compiled code was found on disk.
     """
 
     def __init__(
@@ -106,12 +104,12 @@ class Kernel:
         self._made: dict[tuple[Any, ...], Callable[[bytes], Any]] = {}
 
     def __call__(self, *args: Any) -> Any:
-        """Run it."""
+        """Run the kernel."""
         kinds, words, keep = pack(args)
         made = self._made.get(kinds)
         found = WRONG if made is None else made(words)
         if found is WRONG:
-            # new, or a tuple of other types than others of its class
+            # The types are new, or a tuple has other types than others of its class.
             check(args)
             kinds, words, keep = pack(args, anew=True)
             found = (self._made.get(kinds) or self._make(kinds))(words)
@@ -119,7 +117,7 @@ class Kernel:
         return found
 
     def has_code(self, kinds: tuple[Any, ...]) -> bool:
-        """Whether it is compiled, or loaded, for some types."""
+        """Whether code for some types is compiled or loaded."""
         return kinds in self._made
 
     def _make(self, kinds: tuple[Any, ...]) -> Callable[[bytes], Any]:
@@ -130,7 +128,7 @@ class Kernel:
             return self._made[kinds]
 
     def _load(self, kinds: tuple[Any, ...]) -> tuple[str, int]:
-        """Kinds of the results, a letter each, and the address of the code."""
+        """Kinds of the results, one letter each, and the address of the code."""
         from .native import compile_kernel, describe_host
 
         source, layout = _read(self.py_func.__code__.co_filename), find_layout()
@@ -149,11 +147,11 @@ class Kernel:
         return head.decode(), _engine().load(code, symbol)
 
 
-# how results are read back
+# Struct letters for reading results back.
 LETTERS = {FLOAT: "d", INT: "q", BOOL: "?"}
 _COMPILING = threading.RLock()
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
-# what is returned if arguments are not of the types that code was translated for
+# Returned if arguments are not of the types that the code was translated for.
 WRONG = object()
 
 
@@ -170,7 +168,7 @@ def _read(path: str) -> bytes:
 
 
 def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], Any]:
-    """A function of the words of the arguments; engine: what has the code, which lives as long."""
+    """A function of the words of the arguments; engine: owner of the code, kept alive with it."""
     call = _CALL(address)
     call.engine = engine
     truths = [n for n, x in enumerate(results) if x == "?"]
@@ -194,9 +192,9 @@ def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], An
 
 @contextmanager
 def compiling(method: str, loaded: bool, tight: bool = False) -> Iterator[None]:
-    """Run what compiles (or loads) the kernels of a method; says so if they are not cached yet.
+    """Context for compiling (or loading) the kernels of a method; logs a message if they are not cached yet.
 
-    Of several processes one compiles, and the others wait for it.
+    If several processes need them, one compiles and the others wait.
     """
     ready = f"{method}{'-loads' if loaded else ''}{'-digits' if tight else ''}.ready"
     if not COMPILES or STORE.has(ready):

@@ -1,27 +1,29 @@
-"""Losses of rank of J along the polynomial of a step, without samples: J(t) is continued to complex times.
+"""Rank losses of J along the polynomial of a step, found without sampling: J(t) is continued to complex times.
 
 J is linear in q and q(t) is a polynomial, so J(z) is known exactly at complex z. With the static order of K,
 
     K(z) = [1 J^T; J 0] = L D L^T  (not conjugated),    det K = +- g^2,
 
-g the product of the singular values of J: every loss of rank on the step is a zero of the polynomial det K.
-Equations that depend on others all along are left out: their pivots vanish at all nodes.
+where g is the product of the singular values of J: every loss of rank on the step is a zero of the polynomial det
+K. Equations that are redundant throughout are left out: their pivots vanish at all nodes.
 
-Screen, each step: Jensen's formula on a disc about it. With the zeros a_i of g in a disc of radius R about c,
+Screening, in each step: Jensen's formula on a disc about the step. With the zeros a_i of g in a disc of radius R
+about c,
 
     mean of log|g| on the rim - log|g(c)| = sum of log(R / |a_i - c|):
 
-all terms are positive, so zeros cannot hide each other. One elimination in lanes: seven nodes of the upper half of
-the rim (the lower half is conjugate), and the centre.
+all terms are positive, so zeros cannot hide each other. This takes one elimination in SIMD lanes: seven nodes on
+the upper half of the rim (the lower half is conjugate), and the centre.
 
-Location, of steps that hold a zero: moments of the zeros in a disc by the argument principle,
+Location, for steps that contain a zero: moments of the zeros in a disc by the argument principle,
 
     s_k = 1/(2 pi i) integral of lam^k g'/g = sum of lam_i^k,     lam = (z - c) / R,
 
 from eliminations of K and its derivative at 16 nodes. The pivots of each part of the mechanism (loops that share
-no coordinate) are summed separately. One place, of any multiplicity, has s_k = s_0 lam^k; where the moments show
-more than one the disc is halved. A place found this way is then seen from a disc about itself that holds no other:
-its mean is as exact as that of a simple zero, whatever the multiplicity, as nothing is evaluated near the zero.
+no coordinate) are summed separately. A single location, of any multiplicity, has s_k = s_0 lam^k; if the moments
+indicate more than one, the disc is halved. The location is then computed again from a disc about itself that
+contains no other. Its mean is as accurate as that of a simple zero, whatever the multiplicity, because nothing is
+evaluated near the zero.
 """
 
 from __future__ import annotations
@@ -36,79 +38,82 @@ from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
 from .layout import Form, make_room
 from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
 
-# radius of a disc over half the length of what it covers: a zero at an end counts log(1.2) = 0.18 in the screen
+# Radius of a disc, relative to half the length of the interval it covers: a zero at an end contributes log(1.2) =
+# 0.18 to the screening sum.
 WIDER = 1.2
-# nodes of the screen, angles (j + 1/2) pi / 7, and the centre; those of moments, angles (j + 1/2) pi / 8
+# Nodes for screening, at angles (j + 1/2) pi / 7, and the centre; nodes for moments, at angles (j + 1/2) pi / 8.
 ANGLES = (np.arange(WIDTH - 1) + 0.5) * np.pi / (WIDTH - 1)
 SCREEN_COS, SCREEN_SIN = np.append(np.cos(ANGLES), 0.0), np.append(np.sin(ANGLES), 0.0)
 RIM_COS, RIM_SIN = (f((np.arange(WIDTH) + 0.5) * np.pi / WIDTH) for f in (np.cos, np.sin))
-# moments, and the powers of the nodes that make them
+# Number of moments, and the powers of the nodes that give them.
 MOMENTS = 5
 POWERS_COS, POWERS_SIN = (
     np.array([f((k + 1) * (np.arange(WIDTH) + 0.5) * np.pi / WIDTH) for k in range(MOMENTS)])
     for f in (np.cos, np.sin)
 )
-# an equation depends on others if its pivot, over the growth of rounding in the elimination, is below this at
-# all nodes; or below so many squares of the violation of the constraints there, as J has errors of its size
+# An equation is redundant if its pivot, relative to the growth of rounding in the elimination, is below this at
+# all nodes, or below this many squares of the constraint violation there, because J has errors of that size.
 ZERO_PIVOT = 1e-14
 ZERO_SQUARES = 100.0
-# pivots below this are compared with the violation at all
+# Only pivots below this are compared with the violation.
 LOW_PIVOT = 1e-3
-# of a product of pivots: it does not underflow, and a pivot that vanishes counts as this
+# Lower bound in a product of pivots: the product does not underflow, and a vanishing pivot counts as this.
 TINY = 1e-72
-# pivots in such a product
+# Number of pivots in such a product.
 IN_PRODUCT = 4
 
-# steps are searched whose sum is beyond this: a zero in the step gives 0.18, one near a node may take from it
+# Steps with a larger sum are searched: a zero in the step gives 0.18, and a zero near a node may reduce that.
 FLAG = 0.03
-# memory for places that a step may need
+# Memory for the locations that a step may need.
 ROOM = 16
-# moments smaller than this in a disc: no zero in it (one on the segment that it covers gives 0.95)
+# If the moments are smaller than this, the disc contains no zero (a zero on the interval it covers gives 0.95).
 NONE = 0.1
-# central moments of one place, over the number of zeros: second, third, fourth; in radii
+# Bounds for the central moments of a single location, divided by the number of zeros: second, third, fourth; in
+# radii.
 NARROW = np.array([1e-2, 3e-3, 1e-3])
-# a disc about a place is this share of the one before, and so many times the spread of its zeros; where rounding
-# hides them it is so many times as large, twice
+# Size of a disc about a location: this share of the previous one, and AROUND times the spread of its zeros. If
+# rounding hides the zeros, the disc is enlarged by FARTHER, twice.
 CLOSER, FARTHER, FARTHEST = 0.125, 2.5, 0.5
 AROUND = 8.0
-# discs about one place. A mean is off by the 16th power of its distance from the centre, in radii, and of the
-# radius over the distance of others: the first share leaves 1e-16, the second 1e-11 of a radius, where others are
-# known to be so far; else a shift as small as the third shows that they are
+# Number of discs about one location. The error of a mean is the 16th power of its distance from the centre, in
+# radii, and of the radius divided by the distance of other zeros. The first share leaves 1e-16 of a radius, the
+# second 1e-11, if other zeros are known to be that far away; otherwise a shift as small as the third shows that
+# they are.
 TURNS = 4
 CENTRAL, FAR, SETTLED = 0.1, 0.2, 1e-4
-# a number of zeros is whole up to this, else others are near the rim or rounding hides them
+# A number of zeros is an integer up to this; otherwise other zeros are near the rim, or rounding hides them.
 WHOLE = 0.1
-# of three zeros and more: a variance above, in radii squared, shows that they are not one place
+# For three or more zeros: a larger variance, in radii squared, shows that they are not one location.
 APART = 1e-8
-# halvings of a step, and discs in all
+# Largest number of halvings of a step, and of discs in total.
 DEEPEST = 14
 MOST_DISCS = 256
-# a place this far beyond the end of what a disc covers, in halves of it, belongs to the next
+# A location this far beyond the end of the interval of a disc, in half intervals, belongs to the next one.
 BEYOND = 1e-3
-# a first estimate this far out, in halves, is beyond the end, too
+# A first estimate this far out, in half intervals, is also beyond the end.
 OUTSIDE = 1.02
-# the same place seen from two discs, in halves of what they cover
+# Distance up to which locations from two discs count as the same, in half intervals.
 SAME = 1e-5
 
-# columns of what the screen says of a step: the sum above; the smallest pivot at the centre, against what is
-# usual; how many equations are independent; and log|g| at the centre
+# Columns of the screening result of a step: the sum above; the smallest pivot at the centre, relative to its
+# reference value; the number of independent equations; and log|g| at the centre.
 EXCESS, LOW, RANK, REGULARITY = 0, 1, 2, 3
 SEEN = 4
-# columns of a place: its time, start and end of its step, number of zeros, their variance [s^2] (negative: a
-# conjugate pair), part of the mechanism, whether it is resolved, and the number of the step
+# Columns of a location: its time, start and end of its step, number of zeros, their variance [s^2] (negative: a
+# conjugate pair), part of the mechanism, whether it is resolved, and the number of the step.
 TIME, BEFORE, AFTER, ZEROS, VARIANCE, PART, RESOLVED, STEP = 0, 1, 2, 3, 4, 5, 6, 7
 PLACE = 8
-# what a disc holds
+# Contents of a disc.
 NOTHING, HALVES, A_PLACE = 0, 1, 2
-# of discs that wait: centre, half of what it covers, part (-1: all), halvings
+# Columns of the stack of discs: centre, half interval, part (-1: all), number of halvings.
 WAITING = 4
 
 
 class EliminationStructure(NamedTuple):
-    """What the elimination of one mechanism needs besides its form.
+    """Data for the elimination of one mechanism, in addition to its form.
 
-    equation: of each unknown in the order of elimination, or -1; part: of each unknown; joint: 1 for equations
-    whose right side is constant, else 0; size: square of each equation's row at the start.
+    equation: of each unknown in elimination order, or -1. part: of each unknown. joint: 1 for equations with a
+    constant right-hand side, else 0. size: squared norm of each equation's row at the start.
     """
 
     equation: Ints
@@ -118,11 +123,11 @@ class EliminationStructure(NamedTuple):
 
 
 class Disc(NamedTuple):
-    """Memory of a disc: numbers at its nodes, which are the last axis; real and imaginary parts, then derivatives.
+    """Memory of a disc: values at its nodes (last axis); real and imaginary parts, then derivatives.
 
-    powers: of the time at the nodes; growth: of rounding in each pivot; out: numbers of lanes; kept: 1 for
-    independent equations, else 0; usual: the largest pivot that each has shown at a centre; trace, sums: of each
-    part; known: sums of the disc that is worked on; stack: discs that wait.
+    powers: of the time at the nodes. growth: of rounding in each pivot. out: values of the lanes. kept: 1 for
+    independent equations, else 0. reference_pivots: the largest pivot of each equation at any centre so far.
+    trace, sums: of each part. known: sums of the current disc. stack: discs still to be examined.
     """
 
     q: Floats
@@ -157,7 +162,7 @@ class Disc(NamedTuple):
 
 
 def make_structure(form: Form, parts: Ints) -> EliminationStructure:
-    """What the elimination needs; parts: of each coordinate, the part of the mechanism that it belongs to."""
+    """Data for the elimination; parts: for each coordinate, the part of the mechanism that it belongs to."""
     nq, nc = len(form.Q), len(form.phi0)
     equation = np.full(nq + nc, -1, np.int64)
     equation[form.pos_c] = np.arange(nc)
@@ -168,14 +173,14 @@ def make_structure(form: Form, parts: Ints) -> EliminationStructure:
     joint[form.driven] = 0.0
     J = np.add.reduceat(form.C_val * form.e0[form.C_form], form.C_start[:-1]) if nc else np.zeros(0)
     size = np.bincount(form.J_eq, J * J, nc)
-    # an equation whose row vanishes at the start is compared with the others
+    # An equation whose row vanishes at the start is compared with the others.
     return EliminationStructure(
         equation, part, joint, np.maximum(size, 1e-6 * size.max(initial=1e-300))
     )
 
 
 def make_disc(form: Form, structure: EliminationStructure, rows: int) -> Disc:
-    """Memory for polynomials with so many coefficients."""
+    """Memory for polynomials with `rows` coefficients."""
     nq, nc, nf, nj = len(form.Q), len(form.phi0), len(form.e0), len(form.J_eq)
     n, parts = nq + nc, int(structure.part.max(initial=0)) + 1
     lanes = [size for size in (nq, nf, nj, n + len(form.L_row)) for _ in range(2)]
@@ -204,7 +209,7 @@ def eval_powers(disc, order, x, y):
 
 @noinline
 def eval_jacobians(form, disc, qc, order):
-    """J at the nodes whose powers are known."""
+    """J at the nodes whose powers are stored."""
     lanes = in_lanes(disc)
     for i in range(len(form.Q)):
         x = lanes.powers[0] * qc[0, i]
@@ -222,7 +227,7 @@ def eval_jacobians(form, disc, qc, order):
 
 @noinline
 def eval_jacobian_rates(form, disc, qc, order):
-    """Derivatives of J by the time at the nodes whose powers are known."""
+    """Time derivatives of J at the nodes whose powers are stored."""
     lanes = in_lanes(disc)
     for i in range(len(form.Q)):
         x = lanes.powers[0] * 0.0
@@ -241,7 +246,7 @@ def eval_jacobian_rates(form, disc, qc, order):
 
 @noinline
 def eval_violation(form, structure, disc):
-    """The largest violation of the joints' constraints at the nodes, squared."""
+    """Largest violation of the joint constraints at the nodes, squared."""
     lanes = in_lanes(disc)
     for k in range(len(form.phi0)):
         lanes.phi[k] = 0.0 * lanes.powers[0] - form.phi0[k]
@@ -287,7 +292,7 @@ def assemble_nodes(form, disc):
 
 @kernel
 def assemble_rates(form, disc):
-    """The derivative of K at the nodes."""
+    """Derivative of K at the nodes."""
     lanes = in_lanes(disc)
     zero = 0.0 * lanes.powers[0]
     for k in range(len(disc.L_rate)):
@@ -301,7 +306,7 @@ def assemble_rates(form, disc):
 
 @kernel
 def eval_largest(disc, row):
-    """The largest of some numbers of lanes that lie in a row of out."""
+    """Largest value over the lanes in a row of out."""
     largest = 0.0
     for lane in range(WIDTH):
         largest = max(largest, disc.out[row, lane])
@@ -312,7 +317,7 @@ def eval_largest(disc, row):
 def leave_out_dependent(form, structure, disc, j, violation):
     """Leave out the equation of unknown j if its pivot vanishes at all nodes.
 
-    violation: of the constraints, squared; below 0 if it is not evaluated yet. Returns it.
+    violation: of the constraints, squared; below 0 if not evaluated yet. Returns it.
     """
     lanes = in_lanes(disc)
     k = structure.equation[j]
@@ -322,7 +327,7 @@ def leave_out_dependent(form, structure, disc, j, violation):
     share = np.sqrt(eval_largest(disc, 0))
     if violation < 0.0:
         violation = eval_violation(form, structure, disc)
-    # written so that what is no number is left out
+    # Written so that nan is left out.
     if not share > max(ZERO_PIVOT, ZERO_SQUARES * violation):
         n = len(structure.equation)
         disc.kept[k] = 0.0
@@ -336,7 +341,7 @@ def leave_out_dependent(form, structure, disc, j, violation):
 
 @noinline
 def eliminate_nodes(form, structure, disc):
-    """K = L D L^T at all nodes: pivots, then what is left of the columns; dependent equations are left out."""
+    """K = L D L^T at all nodes: pivots, then the remaining columns; redundant equations are left out."""
     lanes = in_lanes(disc)
     n = len(structure.equation)
     violation = -1.0
@@ -365,7 +370,7 @@ def eliminate_nodes(form, structure, disc):
             v = lanes.L_im[a]
             f = u * p - v * q
             g = u * q + v * p
-            # what becomes of the rounding of this pivot in the next
+            # Effect of the rounding of this pivot on later ones.
             lanes.growth[form.L_row[a - n]] += (f * f + g * g) * lanes.growth[j]
             for b in range(a, last):
                 target = form.L_target[t]
@@ -425,7 +430,7 @@ def eliminate_rates(form, structure, disc):
 
 @kernel
 def eval_excess(structure, disc):
-    """The sum of log(R / |a - c|) over the zeros a of g in the disc, and log|g| at the centre c."""
+    """Sum of log(R / |a - c|) over the zeros a of g in the disc, and log|g| at the centre c."""
     lanes = in_lanes(disc)
     total = 0.0 * lanes.powers[0]
     product = total + 1.0
@@ -436,7 +441,7 @@ def eval_excess(structure, disc):
         if j % IN_PRODUCT == IN_PRODUCT - 1:
             total = total + np.log(product)
             product = 0.0 * product + 1.0
-    # log |det|^2, that of g four times
+    # log |det|^2, which is four times log|g|.
     lanes.out[0] = total + np.log(product)
     rim = 0.0
     for lane in range(WIDTH - 1):
@@ -447,13 +452,13 @@ def eval_excess(structure, disc):
 
 @kernel
 def eval_low(form, structure, disc):
-    """The smallest pivot at the centre, against the largest that its equation has shown, and their number."""
+    """Smallest ratio of a pivot at the centre to the largest of its equation so far, and the number of pivots."""
     low = 1.0
     rank = 0.0
     for k in range(len(form.pos_c)):
         if disc.kept[k] > 0.0:
             pivot = -disc.L[form.pos_c[k], WIDTH - 1] / structure.size[k]
-            # where inertia of others is left out pivots have a bound; a first one is compared with itself
+            # Without the inertia of other equations the pivots are bounded; a first pivot is compared with itself.
             disc.reference_pivots[k] = max(disc.reference_pivots[k], pivot)
             low = min(low, pivot / max(disc.reference_pivots[k], TINY))
             rank += 1.0
@@ -462,7 +467,7 @@ def eval_low(form, structure, disc):
 
 @noinline
 def screen_step(form, structure, disc, qc, order, c, half):
-    """Of a step about c: the sum over the zeros in its disc, smallest pivot, rank and log|g| at its centre."""
+    """For a step about c: sum over the zeros in its disc, smallest pivot ratio, rank and log|g| at its centre."""
     radius = WIDER * half
     x = rows_of_lanes(SCREEN_COS)[0] * radius + c
     y = rows_of_lanes(SCREEN_SIN)[0] * radius
@@ -491,7 +496,7 @@ def eval_moments(form, structure, disc, qc, order, c, radius):
                     POWERS_COS[k, lane] * disc.trace[m, lane]
                     - POWERS_SIN[k, lane] * disc.trace_im[m, lane]
                 )
-            # 16 nodes; both halves of the rim; det K is a square
+            # 16 nodes; both halves of the rim; det K is a square.
             disc.sums[m, k] = s * radius / (2.0 * WIDTH)
 
 
@@ -501,13 +506,13 @@ def has_zeros(sums):
     largest = 0.0
     for k in range(MOMENTS):
         largest = max(largest, abs(sums[k]))
-    # of a run that diverges there are no numbers
+    # A diverging run gives nan.
     return largest > NONE and np.isfinite(largest)
 
 
 @kernel
 def eval_variance(sums):
-    """Variance of zeros, in radii squared, and whether all are one place as far as moments show."""
+    """Variance of the zeros, in radii squared, and whether they are one location as far as the moments show."""
     a = sums[1] / sums[0]
     b = sums[2] / sums[0]
     c = sums[3] / sums[0]
@@ -526,14 +531,14 @@ def eval_variance(sums):
 
 @noinline
 def settle_place(form, structure, disc, qc, order, c, radius, m):
-    """Mean and variance of zeros that are one place for the moments in disc.known, from discs about themselves.
+    """Mean and variance of zeros that are one location by the moments in disc.known, from discs about themselves.
 
-    Returns time, number, variance, radius of the last disc, and whether they were one place there, too.
+    Returns time, number, variance, radius of the last disc, and whether they were one location there, too.
     """
     second, _ = eval_variance(disc.known[m])
     mean = disc.known[m, 1] / disc.known[m, 0]
     c += radius * mean
-    # zeros of others are beyond the rim
+    # Other zeros are beyond the rim.
     free = (1.0 - abs(mean)) * radius
     first = radius
     closer = CLOSER
@@ -542,7 +547,8 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
     settled = False
     while turn < TURNS and not settled:
         near = max(closer, AROUND * np.sqrt(abs(second)))
-        # of several zeros pivots are a higher power of the distance: nearer there is only rounding
+        # For several zeros the pivots are a higher power of the distance: at smaller distances there is only
+        # rounding.
         if turn == 0:
             radius = min(near, 1.0) * first
         elif count < 1.5:
@@ -552,7 +558,7 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
         now, narrow = eval_variance(disc.sums[m])
         good = narrow and number > 0.5 and abs(disc.sums[m, 0] - number) < WHOLE
         if turn > 0 and not (good and number == count):
-            # rounding: what was known before is better
+            # Rounding dominates: the previous result is better.
             return c, count, second * radius * radius, radius, True
         if not good and closer > FARTHEST:
             return c, 0.0, 0.0, radius, False
@@ -564,14 +570,14 @@ def settle_place(form, structure, disc, qc, order, c, radius, m):
             turn += 1
             settled = abs(shift) < (CENTRAL if radius < FAR * free else SETTLED)
         else:
-            # pivots of zeros of higher order are rounding so near
+            # So close to zeros of higher order the pivots are only rounding.
             closer *= FARTHER
     return c, count, second * radius * radius, radius, True
 
 
 @kernel
 def wait(stack, waiting, c, half, m, depth):
-    """Put the two halves of a disc on the stack; returns how many wait."""
+    """Push the two halves of a disc onto the stack; returns the size of the stack."""
     for side in range(2):
         stack[waiting + side, 0] = c + (side - 0.5) * half
         stack[waiting + side, 1] = 0.5 * half
@@ -582,7 +588,7 @@ def wait(stack, waiting, c, half, m, depth):
 
 @kernel
 def is_known(found, count, t, m, same):
-    """Whether a place of a part is among those found of the same step."""
+    """Whether a location of a part is among those already found in the same step."""
     known = False
     for n in range(count):
         if found[n, PART] == m and abs(found[n, TIME] - t) <= same:
@@ -592,7 +598,7 @@ def is_known(found, count, t, m, same):
 
 @kernel
 def keep_place(found, count, t, zeros, variance, m, resolved):
-    """One more row of places."""
+    """Add one row to the locations."""
     found[count, TIME] = t
     found[count, ZEROS] = zeros
     found[count, VARIANCE] = variance
@@ -602,9 +608,9 @@ def keep_place(found, count, t, zeros, variance, m, resolved):
 
 @noinline
 def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, found, count):
-    """What a disc holds of a part whose moments are known: NOTHING, HALVES to be looked at, or A_PLACE, now kept.
+    """Contents of a disc for a part with known moments: NOTHING, HALVES to be examined, or A_PLACE, now stored.
 
-    Returns which, and the middle and half the width of what is to be halved, or the time of the place.
+    Returns which, and the centre and half width of the interval to be halved, or the time of the location.
     """
     _, narrow = eval_variance(disc.known[m])
     if narrow and abs(disc.known[m, 1] / disc.known[m, 0]) * WIDER > OUTSIDE:
@@ -626,17 +632,17 @@ def look_at_part(form, structure, disc, qc, order, c, half, depth, m, splits, fo
             return A_PLACE, t, half
     if depth < DEEPEST:
         return HALVES, c, half
-    # zeros that nothing separates: the middle of what is left
+    # These zeros cannot be separated: use the middle of the remaining interval.
     keep_place(found, count, c, np.rint(disc.known[m, 0]), 0.0, m, 0.0)
     return A_PLACE, c, half
 
 
 @noinline
 def search(form, structure, disc, qc, order, c, half, part, splits, found):
-    """Places at which J loses rank, or nearly does, less than `half` from c; returns how many there are.
+    """Locations at which J loses rank, or nearly does, less than `half` from c; returns their number.
 
-    part: of the mechanism, -1: all; splits: whether three zeros and more that are not quite one place are taken
-    apart; disc.kept: the equations that are independent. Outputs: found: a row for each place.
+    part: of the mechanism, -1: all. splits: whether three or more zeros that are not exactly one location are
+    separated. disc.kept: the independent equations. Outputs: found: one row per location.
     """
     count = 0
     discs = 0
@@ -671,11 +677,11 @@ def search(form, structure, disc, qc, order, c, half, part, splits, found):
 
 @entry
 def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, found):
-    """Screen some steps from `first` on, and locate the zeros of those that hold any.
+    """Screen the steps from `first` on, and locate the zeros of those that contain any.
 
-    Returns how many steps were looked at and how many places were found: all, unless these fill their memory.
-    Outputs: seen: a row for each step; middles: the positions half way; found: a row for each place; disc.usual:
-    the largest pivots so far.
+    Returns the number of the next step to screen and the number of locations found; it stops early if their memory
+    is full. Outputs: seen: one row per step; middles: configurations at mid-step; found: one row per location;
+    disc.reference_pivots: the largest pivots so far.
     """
     count = 0
     for n in range(first, steps):
@@ -704,7 +710,7 @@ def look_at_steps(form, structure, disc, pieces, first, steps, seen, middles, fo
 
 @entry
 def locate(form, structure, disc, qc, order, first, last, part, splits, found):
-    """Zeros of a part of the mechanism between two times of a polynomial; returns how many places there are."""
+    """Zeros of a part of the mechanism between two times of a polynomial; returns the number of locations."""
     c = 0.5 * (first + last)
     half = 0.5 * (last - first)
     screen_step(form, structure, disc, qc, order, c, half)
@@ -713,7 +719,7 @@ def locate(form, structure, disc, qc, order, first, last, part, splits, found):
 
 @entry
 def eval_pivots_at(form, structure, disc, q, pivots):
-    """Pivots of all equations at a position, over their own squares; 0 for those that depend on others."""
+    """Pivots of all equations at a configuration, relative to their squared norms; 0 for redundant equations."""
     zero = 0.0 * rows_of_lanes(RIM_COS)[0]
     eval_powers(disc, 0, zero, zero)
     eval_jacobians(form, disc, q, 0)
@@ -724,16 +730,16 @@ def eval_pivots_at(form, structure, disc, q, pivots):
 
 @entry
 def find_parts(form, parts):
-    """Coordinates that share equations are one part; returns how many there are. parts: of each coordinate."""
+    """Coordinates that share equations form one part; returns the number of parts. parts: of each coordinate."""
     nq = len(form.Q)
     for i in range(nq):
         parts[i] = i
-    # entries of J are in the order of equations
+    # Entries of J are in the order of equations.
     for n in range(1, len(form.J_eq)):
         if form.J_eq[n] == form.J_eq[n - 1]:
             tie(parts, form.J_col[n], form.J_col[n - 1])
     count = 0
-    # the first of each has the smallest number: those before it are numbered
+    # The first coordinate of each part has the smallest index, so its part is numbered before the others need it.
     for i in range(nq):
         parts[i] = first_of(parts, i)
     for i in range(nq):

@@ -1,12 +1,14 @@
-"""Wide numbers: the sum of two doubles that do not overlap, some 32 digits [Dekker1971, HidaLiBailey2001].
+"""Double-double numbers: sums of two non-overlapping doubles, about 32 digits [Dekker1971, HidaLiBailey2001].
 
-The same kernels that work on numbers work on wide ones where they are given arrays of these: complex arrays, the
-larger part real and the smaller one imaginary. Only where more digits ask for something else a kernel says so
-with the words below. The compiler writes the operations here for those in the text; infinite numbers become none
-(nan) in sums. Functions that it has not for wide numbers take rounded ones: these do where steps are chosen, and
-for the angle of a torsion, where rounding is another moment, as smooth as before.
+Kernels for doubles also work on double-double numbers if they are given arrays of these: complex arrays, with the
+larger part real and the smaller one imaginary. Only where the precision requires different code, a kernel uses the
+functions below. The compiler inserts the operations of this file for those in the source; infinite numbers become
+nan in sums. Functions that are not available for double-double numbers take rounded ones. This is sufficient for
+step selection, and for the angle of a torsion spring, where rounding amounts to a slightly different moment that
+is as smooth as before.
 
-A sum is off by no more than some 2^-104 of its larger part, products, quotients and roots of themselves.
+The error of a sum is at most about 2^-104 of its larger part; that of products, quotients and roots is relative to
+the result.
 """
 
 from __future__ import annotations
@@ -20,37 +22,37 @@ from ..arrays import Floats
 
 
 def is_wide(x: Any) -> bool:
-    """Whether a number or an array is wide; the compiler knows."""
+    """Whether a number or an array is double-double; known at translation time."""
     return False
 
 
 def alike(number: float, x: Any) -> Any:
-    """A number as one of the kind of another, or of an array."""
+    """Convert a number to the type of another number or of an array."""
     return number
 
 
 def rounded(x: Any) -> Any:
-    """A wide number as a double, others as they are: for what needs no more digits."""
+    """Round a double-double number to a double, leave others unchanged: where doubles are sufficient."""
     return x
 
 
 def shortened(x: Any) -> Any:
-    """The same, but a dual number keeps its derivatives: for functions that have no more digits than doubles."""
+    """The same, but a dual number keeps its derivatives: for functions that are only as accurate as doubles."""
     return x
 
 
 def widen(x: Floats) -> np.ndarray:
-    """Doubles as wide numbers."""
+    """Doubles as double-double numbers."""
     return x.astype(np.complex128)
 
 
 def narrow(x: np.ndarray) -> Floats:
-    """Wide numbers, or differences of some, rounded to doubles."""
+    """Double-double numbers, or differences of them, rounded to doubles."""
     return np.asarray(x.real + x.imag)
 
 
 def shift(x: np.ndarray, by: Floats | float) -> np.ndarray:
-    """Wide numbers and far smaller doubles added."""
+    """Sum of double-double numbers and far smaller doubles."""
     low = x.imag + by
     high = x.real + low
     return np.asarray(high + 1j * (low - (high - x.real)))
@@ -62,14 +64,14 @@ def fused(a: float, b: float, c: float) -> float:
 
 
 def exact(function: Any) -> Any:
-    """A function whose roundings count, for the compiler."""
+    """Mark a function whose rounding matters, for the compiler."""
     function.exact = True
     return function
 
 
 @exact
 def split_sum(a, b):
-    """The sum of two doubles and what rounding takes from it."""
+    """Sum of two doubles, and its rounding error."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -84,21 +86,21 @@ def join(a, b):
 
 @exact
 def add(a, a_low, b, b_low):
-    """The sum of two wide numbers."""
+    """Sum of two double-double numbers."""
     s, low = split_sum(a, b)
     return join(s, low + (a_low + b_low))
 
 
 @exact
 def multiply(a, a_low, b, b_low):
-    """Their product."""
+    """Product of two double-double numbers."""
     p = a * b
     return join(p, fused(a, b_low, fused(a_low, b, fused(a, b, -p))))
 
 
 @exact
 def divide(a, a_low, b, b_low):
-    """Their quotient: one Newton step from that of the doubles."""
+    """Quotient of two double-double numbers: one Newton step from that of the doubles."""
     q = a / b
     left = fused(-q, b_low, fused(-q, b, a) + a_low)
     return join(q, left / b)
@@ -106,28 +108,28 @@ def divide(a, a_low, b, b_low):
 
 @exact
 def root(a, a_low):
-    """The square root: the same."""
+    """Square root: one Newton step from that of the double."""
     r = np.sqrt(a)
     if r == 0.0:
         return r, 0.0
     return join(r, (fused(-r, r, a) + a_low) / (2.0 * r))
 
 
-# pi / 2 in three doubles
+# pi / 2 in three doubles.
 HALF_PI, HALF_PI_LOW, HALF_PI_LAST = (
     1.5707963267948966,
     6.123233995736766e-17,
     -1.4973849048591698e-33,
 )
-# terms of the series of a sine below pi / 4: the next one is 1e-35
+# Terms of the series of a sine below pi / 4: the next one is 1e-35.
 TERMS = 15
 
 
 def sine_from(x, quarter):
-    """The sine of a wide number and so many right angles, by its series."""
+    """Sine of a double-double number plus `quarter` right angles, by its series."""
     turns = np.rint(rounded(x) / HALF_PI)
     left = ((x - turns * HALF_PI) - turns * HALF_PI_LOW) - turns * HALF_PI_LAST
-    # of a whole turn: -2 to 2 right angles, and what is added to them
+    # Within a full turn: -2 to 2 right angles, plus `quarter`.
     part = (int(turns - 4.0 * np.rint(0.25 * turns)) + quarter + 4) % 4
     odd = part % 2
     square = left * left
@@ -141,10 +143,10 @@ def sine_from(x, quarter):
 
 
 def sine(x):
-    """The sine of a wide number."""
+    """Sine of a double-double number."""
     return sine_from(x, 0)
 
 
 def cosine(x):
-    """Its cosine."""
+    """Cosine of a double-double number."""
     return sine_from(x, 1)

@@ -1,7 +1,7 @@
-"""The elimination order and the pattern of the factor of many unknowns; few are ordered in model/order.py.
+"""Elimination order and pattern of the factor for many unknowns; few unknowns are ordered in model/order.py.
 
-Rows of the graph lie in one pool; one that outgrows its room moves to the end of it. What may come next is in a
-heap by its number of neighbours, then by its own number.
+Rows of the graph are stored in one pool; a row that outgrows its room moves to the end of it. Candidates for the
+next elimination are in a heap, ordered by number of neighbours, then by index.
 """
 
 from typing import NamedTuple
@@ -13,12 +13,12 @@ from .compiler import entry, kernel, noinline
 
 
 class Elimination(NamedTuple):
-    """Memory of an elimination of n unknowns.
+    """Memory for the elimination of n unknowns.
 
-    start, near, sizes: the neighbours of each as they were given, from start[i] on, sizes[i] of them; begin,
-    room, size, pool: those of now, which are the column of L once it is gone. heap, at, key: unknowns that may
-    come next, where each is among them (-1: it is not), and what orders them; waiting: how many others have to go
-    before; mark: scratch; early: whether it goes before those it shares a coordinate with.
+    start, near, sizes: the given neighbours of each unknown, from start[i] on, sizes[i] of them. begin, room,
+    size, pool: the current neighbours, which are the column of L after elimination. heap, at, key: candidates,
+    index of each in the heap (-1: not in it), and sort key. waiting: number of others that have to be eliminated
+    before. mark: scratch. early: whether an equation is eliminated before those that share a coordinate with it.
     """
 
     start: Ints
@@ -37,7 +37,7 @@ class Elimination(NamedTuple):
 
 
 def make_elimination(n: int, pairs: int, early: Ints, pool: int) -> Elimination:
-    """Memory for n unknowns with so many pairs of neighbours."""
+    """Memory for n unknowns and `pairs` pairs of neighbours."""
     sizes = {name: n for name in Elimination._fields}
     sizes |= {"start": n + 1, "near": 2 * pairs, "pool": pool}
     out = Elimination(**{name: np.zeros(size, np.int64) for name, size in sizes.items()})
@@ -47,7 +47,7 @@ def make_elimination(n: int, pairs: int, early: Ints, pool: int) -> Elimination:
 
 @kernel
 def sift_up(g, k):
-    """Let an entry of the heap rise to its place."""
+    """Move an entry of the heap up to its position."""
     i = g.heap[k]
     while k > 0:
         above = (k - 1) // 2
@@ -63,7 +63,7 @@ def sift_up(g, k):
 
 @kernel
 def sift_down(g, count, k):
-    """Let an entry of the heap sink to its place."""
+    """Move an entry of the heap down to its position."""
     i = g.heap[k]
     while 2 * k + 1 < count:
         below = 2 * k + 1
@@ -81,7 +81,7 @@ def sift_down(g, count, k):
 
 @noinline
 def find_neighbours(first, second, g):
-    """Of each unknown those it shares an entry with; returns where the pool ends, -1 if it is too small."""
+    """Find the unknowns that share an entry with each one; returns the end of the pool, -1 if it is too small."""
     n = len(g.size)
     for t in range(len(first)):
         if first[t] != second[t]:
@@ -110,7 +110,7 @@ def find_neighbours(first, second, g):
         g.sizes[i] = kept
         g.size[i] = kept
         g.begin[i] = end
-        # most rows grow somewhat
+        # Most rows grow somewhat.
         g.room[i] = 2 * kept
         end += g.room[i]
         if end > len(g.pool):
@@ -122,8 +122,8 @@ def find_neighbours(first, second, g):
 
 @noinline
 def let_others_wait(g, k, nq, more):
-    """Add to what the equations wait for that share a coordinate with an early one; each once."""
-    # marks of rows that are joined are positive, and come between the two times
+    """Add `more` to the waiting counts of the equations that share a coordinate with an early one; each once."""
+    # Marks of joined rows are positive and lie between those of the two calls.
     mark = len(g.size) + k if more > 0 else -2 - k
     for t in range(g.start[k], g.start[k] + g.sizes[k]):
         i = g.near[t]
@@ -137,9 +137,9 @@ def let_others_wait(g, k, nq, more):
 
 @noinline
 def join_rows(g, i, end, stamp):
-    """Let the neighbours of an unknown that goes be neighbours of each other.
+    """Make the neighbours of an eliminated unknown neighbours of each other.
 
-    stamp: a mark that no row has yet; returns where the pool ends, -1 if it is too small.
+    stamp: a mark that no row has yet. Returns the end of the pool, -1 if it is too small.
     """
     for t in range(g.size[i]):
         j = g.pool[g.begin[i] + t]
@@ -177,7 +177,7 @@ def join_rows(g, i, end, stamp):
 def eliminate(first, second, nq, g, order):
     """Symbolic elimination of the pairs of neighbours; returns whether the pool was large enough.
 
-    Outputs: the order, and in g of each unknown its column of L: size[i] of them, from begin[i] on in the pool.
+    Outputs: the order, and in g the column of L of each unknown: size[i] entries, from begin[i] on in the pool.
     """
     n = len(g.size)
     end = find_neighbours(first, second, g)
@@ -221,7 +221,7 @@ def eliminate(first, second, nq, g, order):
             let_others_wait(g, i, nq, -1)
         for t in range(g.size[i]):
             j = g.pool[g.begin[i] + t]
-            # one after the other: all others are in order
+            # One after the other, while all other entries are in heap order.
             g.key[j] = g.size[j] * n + j
             if g.waiting[j] == 0:
                 if g.at[j] < 0:
@@ -235,7 +235,7 @@ def eliminate(first, second, nq, g, order):
 
 @entry
 def find_pattern(g, order, place, start, rows):
-    """Columns of L in the order of elimination, the rows of each rising; place: of each unknown in the order."""
+    """Columns of L in elimination order, with ascending rows; place: of each unknown in the order."""
     at = 0
     for k in range(len(order)):
         i = order[k]
@@ -253,14 +253,14 @@ def find_pattern(g, order, place, start, rows):
 
 @entry
 def find_targets(start, rows, target):
-    """Where the product of each entry of a column with itself and those below it goes: diagonals come first."""
+    """Target of the product of each entry of a column with itself and those below it: diagonals come first."""
     n = len(start) - 1
     at = 0
     for k in range(n):
         for t in range(start[k], start[k + 1]):
             target[at] = rows[t]
             at += 1
-            # rows below the pivot are rows of this column, too
+            # Rows below the pivot are also rows of this column.
             u = start[rows[t]]
             for v in range(t + 1, start[k + 1]):
                 while rows[u] != rows[v]:

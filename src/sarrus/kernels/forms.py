@@ -1,4 +1,4 @@
-"""The quadratic form evaluated: forms, constraints, Jacobian, energy."""
+"""Evaluation of the quadratic form: linear forms, constraints, Jacobian, energy."""
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def eval_jacobian(form, e, J):
 
 @kernel
 def eval_energy(form, q, v):
-    """Kinetic and potential energy; the potential is zero at the start position."""
+    """Kinetic and potential energy; the potential is zero at the start configuration."""
     kinetic = 0.0
     potential = 0.0
     for i in range(len(q)):
@@ -108,7 +108,7 @@ def norm(x):
 
 @kernel
 def first_of(with_it, i):
-    """The first of all that are tied to it; with_it: of each another one, or itself."""
+    """Representative of the group of i (union-find); with_it: parent of each element, or itself."""
     while with_it[i] != i:
         with_it[i] = with_it[with_it[i]]
         i = with_it[i]
@@ -117,7 +117,7 @@ def first_of(with_it, i):
 
 @kernel
 def tie(with_it, i, j):
-    """Two, and all that are tied to them, are one group."""
+    """Merge the groups of two elements."""
     a = first_of(with_it, i)
     b = first_of(with_it, j)
     with_it[max(a, b)] = min(a, b)
@@ -125,7 +125,7 @@ def tie(with_it, i, j):
 
 @kernel
 def hold_form(form, f, held):
-    """Coordinates of a form of an equation: one alone cannot be shifted, several only together."""
+    """Coordinates of a form of an equation: a single one cannot be translated, several only together."""
     first = form.D_start[f]
     for n in range(first, form.D_start[f + 1]):
         tie(held, form.D_col[first], form.D_col[n])
@@ -135,10 +135,10 @@ def hold_form(form, f, held):
 
 @entry
 def is_one_held_part(form, groups):
-    """Whether all coordinates are tied to each other by masses and equations, and none can be shifted.
+    """Whether masses and equations connect all coordinates, and none can be translated freely.
 
-    groups: memory, three rows for as many as there are coordinates and one more, and equations. What says no of
-    a mechanism that is held after all (forms of several coordinates may hold them, too) does no harm.
+    groups: memory of three rows, each for the number of coordinates plus one, or of equations if larger. A false
+    negative (forms of several coordinates may constrain them, too) is harmless.
     """
     nq = len(form.Q)
     parts = groups[0]

@@ -1,27 +1,27 @@
-"""Steps that solve for the position at their end: ali3, generalized-alpha, energy-momentum.
+"""Implicit steps that solve for the configuration at their end: ali3, generalized-alpha, energy-momentum.
 
-ali3 and generalized-alpha of index 3 come down to one system for q = q_{n+1} and multipliers mu = scale lam:
+ali3 and generalized-alpha of index 3 reduce to one system for q = q_{n+1} and multipliers mu = scale lam:
 
     M (q - hat) + J(q)^T mu = scale Q,     Phi(q) = 0
 
-hat: what the integration formula knows before the step. Its Newton matrix is K, without the
-derivative of J^T mu; the eps of the form makes it exact multipliers (tiny) or an augmented
-Lagrangian (1/penalty). Generalized-alpha of the stabilised index 2 solves for the velocity too:
+hat: the part of the integration formula that is known before the step. The Newton matrix is K, without the
+derivative of J^T mu. The eps of the form gives exact multipliers (tiny eps) or an augmented Lagrangian (eps =
+1/penalty). Generalized-alpha of the stabilised index 2 also solves for the velocity:
 
     M (v - hat) + J(q)^T mu = scale Q,         J(q) v = 0
     M (q - base - part v) + J(q)^T eta = 0,    Phi(q) = 0
 
 Energy-momentum steps for quadratic constraints [Gonzalez1999, BetschSteinmann2002], with dq = q_{n+1} - q_n and J
-the Jacobian at the middle, the discrete gradient of a quadratic Phi:
+the Jacobian at the midpoint, which is the discrete gradient of a quadratic Phi:
 
     M (v_{n+1} - v_n) / h = Q - J^T lam,     dq / h = (v_n + v_{n+1}) / 2,     Phi(q_{n+1}) = 0
 
-Without v_{n+1}, and with mu = h^2/2 lam:
+Elimination of v_{n+1}, with mu = h^2/2 lam:
 
     M (dq - h v_n) - h^2/2 Q + J(q_n + dq/2)^T mu = 0,     Phi(q_n + dq) = 0
 
-A step pushes with the Jacobian of the middle, Ja, and holds constraints with that of the end, Jb. Near a
-singular position the two differ by as much as they are, so no symmetric matrix will do:
+The constraint forces use the Jacobian at the midpoint, Ja; the constraints use the one at the end, Jb. Near a
+singular configuration the two differ by as much as their own size, so a symmetric matrix is not sufficient:
 
     [M + rho Jb^T Jb, Ja^T; Jb, -eps] = L D U    in the order of the symmetric one
 
@@ -63,21 +63,23 @@ from .stepping import (
 )
 
 MOST_ITERATIONS = 60
-# ali3 goes on after so many iterations if the corrections are below this (of a link): along a weak
-# direction of J the multiplier converges slowly, by eps / (eps + d^2) at a distance d
+# After this many iterations ali3 accepts a step if the corrections are below LOOSEST (relative to a link): along a
+# weak direction of J the multiplier converges slowly, by eps / (eps + d^2) at a distance d.
 ENOUGH_ITERATIONS = 20
 LOOSEST = 1e-5
-# corrections (of a link) that end the iteration when they grow again and again: rounding, divided by the
-# distance to a singular position
+# Corrections below this (relative to a link) end the iteration when they grow repeatedly: they are rounding
+# errors, divided by the distance to a singular configuration.
 LOOSE = 1e-8
-# the same of energy-momentum steps, and corrections that end the iteration at once
+# The same for energy-momentum steps, and corrections that end the iteration at once.
 MIDDLE_LOOSE = 1e-9
 MIDDLE_TOLERANCE = 1e-16
 
 
 class Middle(NamedTuple):
-    """The system of an energy-momentum step: the velocity and the Jacobian at its start, its length, memory for
-    the change of position, the Jacobian at the middle and the upper factor.
+    """System of an energy-momentum step.
+
+    Velocity and Jacobian at its start, its length, and memory for the change of configuration, the Jacobian at the
+    midpoint and the upper factor.
     """
 
     v0: Any
@@ -89,7 +91,7 @@ class Middle(NamedTuple):
 
 
 class Both(NamedTuple):
-    """What the stabilised system of index 2 has more: the velocity, and how the position depends on it."""
+    """Additional data of the stabilised index-2 system: the velocity, and how the configuration depends on it."""
 
     v: Any
     base: Any
@@ -97,9 +99,9 @@ class Both(NamedTuple):
 
 
 class ImplicitSystem(NamedTuple):
-    """A system above: the position, which is solved for, hat and scale, and what only some have, else None.
+    """One of the systems above: the unknown configuration, hat, scale, and optional parts (else None).
 
-    hat: of an energy-momentum step the position at its start.
+    hat: for an energy-momentum step the configuration at its start.
     """
 
     q: Any
@@ -111,7 +113,7 @@ class ImplicitSystem(NamedTuple):
 
 @kernel
 def start_residual(form, ws, scale):
-    """The parts of a residual that all systems have: forces, and constraints."""
+    """Residual terms common to all systems: forces and constraints."""
     for i in range(len(form.Q)):
         ws.b[form.pos_q[i]] = scale * form.Q[i]
     for c in range(len(form.phi0)):
@@ -120,11 +122,11 @@ def start_residual(form, ws, scale):
 
 @kernel
 def add_correction(form, b, weight, size, x):
-    """Correct x; returns the largest correction so far, of these times a weight."""
+    """Correct x; returns the maximum of `size` and the largest correction times the weight."""
     for i in range(len(x)):
         y = b[form.pos_q[i]]
         x[i] += y
-        # written so that nan stays
+        # Written so that nan is kept.
         if not abs(y) * weight <= size:
             size = abs(y) * weight
     return size
@@ -139,7 +141,7 @@ def add_multipliers(form, b, mu):
 
 @kernel
 def refactorise(form, ws, J, stale, counters):
-    """The factor of K with the Jacobian J, if the one at hand serves no longer."""
+    """Factorise K with the Jacobian J if the current factor is stale."""
     if stale:
         for k in range(len(J)):
             ws.J[k] = J[k]
@@ -149,7 +151,7 @@ def refactorise(form, ws, J, stale, counters):
 
 @kernel
 def correct_position(form, ws, J, system, stale, mu, counters):
-    """One correction of position and multipliers; returns its size."""
+    """One correction of configuration and multipliers; returns its size."""
     q = system.q
     eval_constraints(form, ws.e, ws.phi)
     for i in range(len(q)):
@@ -165,7 +167,7 @@ def correct_position(form, ws, J, system, stale, mu, counters):
 
 @kernel
 def correct_both(form, ws, J, system, stale, mu, counters):
-    """One correction of velocity, multipliers and position; returns its size."""
+    """One correction of velocity, multipliers and configuration; returns its size."""
     q, v, part = system.q, system.both.v, system.both.part
     refactorise(form, ws, J, stale, counters)
     eval_form_rates(form, v, ws.de)
@@ -178,7 +180,8 @@ def correct_both(form, ws, J, system, stale, mu, counters):
     solve_system(form, ws.J, ws.L, ws.b)
     add_multipliers(form, ws.b, mu)
     size = add_correction(form, ws.b, part, 0.0, v)
-    # position: back onto the constraints from where the velocity leads, orthogonal in mass
+    # Configuration: project the one that the velocity leads to onto the constraints, orthogonally in the mass
+    # metric.
     eval_constraints(form, ws.e, ws.phi)
     for i in range(len(q)):
         ws.dq[i] = system.both.base[i] + part * v[i] - q[i]
@@ -194,7 +197,7 @@ def correct_middle(form, ws, J, system, stale, mu, counters):
     middle = system.middle
     dq = middle.dq
     eval_constraints(form, ws.e, ws.phi)
-    # J is affine: the mean of both ends is the Jacobian at the middle
+    # J is affine: the mean of both ends is the Jacobian at the midpoint.
     for k in range(len(J)):
         middle.J[k] = 0.5 * (middle.J_start[k] + J[k])
     # M acts on the small difference dq - h v_n
@@ -220,9 +223,9 @@ def correct_middle(form, ws, J, system, stale, mu, counters):
 
 @noinline
 def correct(form, ws, J, system, tolerance, loose, iterations, mu, counters):
-    """Newton's method on a system above; returns whether it converged, and the last correction.
+    """Newton's method for one of the systems above; returns whether it converged, and the last correction.
 
-    ws.J, ws.L: Jacobian and factor last used; J, ws.e: at the last but one position.
+    ws.J, ws.L: Jacobian and factor used last. J, ws.e: at the last but one iterate.
     """
     before = 1e300
     stale = True
@@ -247,12 +250,12 @@ def correct(form, ws, J, system, tolerance, loose, iterations, mu, counters):
 
 @noinline
 def factorise_pair(form, Ja, Jb, L, U):
-    """Assemble and factorise; L: the pivots' inverses, then the columns of L; U: the rows of U."""
+    """Assemble and factorise. L: inverses of the pivots, then the columns of L; U: the rows of U."""
     n = len(form.pos_q) + len(form.pos_c)
     assemble_blocks(form, Jb, 1.0, L)
     for k in range(n, len(L)):
         U[k] = L[k]
-    # constraints come after their coordinates: Jb is below the diagonal, Ja^T above
+    # Constraints come after their coordinates: Jb is below the diagonal, Ja^T above.
     for k in range(len(Ja)):
         L[form.K_J[k]] = Jb[k]
         U[form.K_J[k]] = Ja[k]
@@ -261,7 +264,7 @@ def factorise_pair(form, Ja, Jb, L, U):
 
 @noinline
 def project_rates(form, ws, x):
-    """X += the change of least mass that takes the rates in ws.phi to zero, with the factor at hand."""
+    """Add to x the smallest change, in the mass norm, that makes ws.phi zero, with the current factor."""
     solve_gaps(form, ws, 0)
     for i in range(len(x)):
         x[i] += ws.x[form.pos_q[i]]
@@ -269,10 +272,10 @@ def project_rates(form, ws, x):
 
 @entry
 def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
-    """Trapezoidal rule, augmented Lagrangian, projections; returns the reason and how many steps.
+    """Trapezoidal rule with augmented Lagrangian and projections; returns the reason and the number of steps.
 
-    form: with eps = 4 / (h^2 penalty), so that K stands for M + h^2/4 penalty J^T J; exact: with the
-    model's eps, for the accelerations at the start. mu: h^2/4 lam, kept from chunk to chunk.
+    form: with eps = 4 / (h^2 penalty), so that K represents M + h^2/4 penalty J^T J. exact: with the model's eps,
+    for the accelerations at the start. mu: h^2/4 lam, kept from chunk to chunk.
     """
     nq = len(form.Q)
     scale = 0.25 * h * h
@@ -299,7 +302,7 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
             dq = q[i] - q0[i]
             v[i] = 2.0 * dq / h - v0[i]
             a[i] = (dq - h * v0[i]) / scale - a0[i]
-        # project velocities, then accelerations, with the matrix of the last iteration
+        # Project velocities, then accelerations, with the matrix of the last iteration.
         eval_forms(form, q, ws.e)
         eval_form_rates(form, v, ws.de)
         eval_constraint_rates(form, ws.e, ws.de, ws.phi)
@@ -320,7 +323,7 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
 
 
 class Alpha(NamedTuple):
-    """Parameters of the generalized-alpha method: its index, 3 or 2, and its weights."""
+    """Parameters of the generalized-alpha method: its index (3 or 2) and its weights."""
 
     level: int
     alpha_m: float
@@ -333,10 +336,10 @@ class Alpha(NamedTuple):
 def advance_generalized_alpha(
     form, ws, J, h, alpha, tolerance, fresh, mu, auxiliary, store, counters
 ):
-    """Generalized-alpha steps of index 3 or 2; returns the reason and how many steps.
+    """Generalized-alpha steps of index 3 or 2; returns the reason and the number of steps.
 
-    store[:, 2]: accelerations of the equations of motion; auxiliary: those of the method, and mu,
-    kept from chunk to chunk.
+    store[:, 2]: accelerations from the equations of motion. auxiliary: accelerations of the method; both it and mu
+    are kept from chunk to chunk.
     """
     index, alpha_m, alpha_f, beta, gamma = alpha
     nq = len(form.Q)
@@ -355,14 +358,14 @@ def advance_generalized_alpha(
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         q, v, a = store[n + 1, 0], store[n + 1, 1], store[n + 1, 2]
         for i in range(nq):
-            # what the method's acceleration of this step owes to the past
+            # The part of the method's acceleration in this step that depends on previous values.
             past = (alpha_m * auxiliary[i] - alpha_f * a0[i]) / (1.0 - alpha_f)
             q[i] = q0[i] + h * v0[i] + 0.5 * h * h * a0[i]
             if index == 3:
                 base[i] = q0[i] + h * v0[i] + h * h * (0.5 - beta) * auxiliary[i]
                 hat[i] = base[i] - scale * past
             else:
-                # a_{n+1} = (v - v0 - h (1 - gamma) a_n) / (h gamma) put into the formula for q
+                # Insert a_{n+1} = (v - v0 - h (1 - gamma) a_n) / (h gamma) into the formula for q.
                 v_base = v0[i] + h * (1.0 - gamma) * auxiliary[i]
                 base[i] = (
                     q0[i] + h * v0[i] + h * h * (0.5 - beta) * auxiliary[i]
@@ -402,9 +405,9 @@ def advance_generalized_alpha(
 
 @entry
 def advance_energy_momentum(form, ws, U, J_start, J_middle, J_end, h, fresh, mu, store, counters):
-    """Energy-momentum steps; returns the reason and how many steps.
+    """Energy-momentum steps; returns the reason and the number of steps.
 
-    store[:, 2]: change of velocity by the step before, over h; mu: kept from chunk to chunk.
+    store[:, 2]: change of velocity in the previous step, divided by h. mu: kept from chunk to chunk.
     """
     nq = len(form.Q)
     scale = 0.5 * h * h

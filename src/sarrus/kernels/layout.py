@@ -1,12 +1,12 @@
-"""The arrays that a kernel sees, as tuples: the model's quadratic form and scratch memory.
+"""Arrays that the kernels use, as tuples: the quadratic form of the model, and scratch memory.
 
-Letters as in docs/notation.md. Forms e = D q + e0; with c the coefficients of the products,
+Symbols as in docs/notation.md. Forms e = D q + e0; with c the coefficients of the products,
 
     Phi_k = sum_sq 1/2 c e_a^2 + sum_bl c e_a e_b - phi0_k,      J = dPhi/dq,      M q'' + J^T lam = Q.
 
-Loads that are not constant act on forms of their own, f = F q + f0, with Q + F^T w(t, f, f') for Q: see
-loads.py. A drive makes phi0_k of its equations a function of time: see elements/drive.py. A mechanism
-with nothing of that kind has None instead of loads: the compiler then leaves out all that concerns them.
+Loads that are not constant act on separate forms, f = F q + f0, with Q + F^T w(t, f, f') instead of Q: see
+applied_forces.py. A drive makes phi0_k of its equations a function of time: see elements/drive.py. A mechanism
+without any of these has None instead of loads; the compiler then omits all code that concerns them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .simd import WIDTH, fill_lanes
 class Form(NamedTuple):
     """The quadratic form of a mechanism, in the model's units; constant during a run."""
 
-    # linear forms, rows of D compressed
+    # Linear forms, rows of D compressed.
     D_start: Ints
     D_col: Ints
     D_val: Floats
     e0: Floats
-    # products of forms: squares and pairs, with the equation they belong to
+    # Products of forms: squares and pairs, with the equation they belong to.
     sq_form: Ints
     sq_eq: Ints
     sq_c: Floats
@@ -41,18 +41,18 @@ class Form(NamedTuple):
     bl_eq: Ints
     bl_c: Floats
     phi0: Floats
-    # entries of J: equation and coordinate; each is a sum of C_val * e[C_form]
+    # Entries of J: equation and coordinate; each is a sum of C_val * e[C_form].
     J_eq: Ints
     J_col: Ints
     C_start: Ints
     C_form: Ints
     C_val: Floats
-    # mass matrix, rows compressed; constant force
+    # Mass matrix, rows compressed; constant force.
     M_start: Ints
     M_col: Ints
     M_val: Floats
     Q: Floats
-    # K = [M + rho Js^T Js, J^T; J, -eps]: where its entries go in the factor's values
+    # K = [M + rho Js^T Js, J^T; J, -eps]: target indices of its entries in the values of the factor.
     pos_q: Ints
     pos_c: Ints
     K_M: Ints
@@ -61,14 +61,14 @@ class Form(NamedTuple):
     K_A: Ints
     K_A_1: Ints
     K_A_2: Ints
-    # rho of each equation (0 where no massless coordinate needs it) and eps of each equation
+    # rho of each equation (0 if no massless coordinate needs it) and eps of each equation.
     rho: Floats
     eps: Floats
-    # factor: columns of L and targets of its updates
+    # Factor: columns of L and targets of its updates.
     L_start: Ints
     L_row: Ints
     L_target: Ints
-    # equations whose right side is a motion
+    # Equations whose right-hand side is a prescribed motion.
     driven: Ints
 
 
@@ -79,21 +79,21 @@ class Workspace(NamedTuple):
     de: Floats
     phi: Floats
     J: Floats
-    # J_1, that of the velocity
+    # J_1, the Jacobian of the velocity.
     J1: Floats
     L: Floats
     b: Floats
     r: Floats
     x: Floats
     w: Floats
-    # series coefficients: multipliers, forms at squares and pairs, multipliers at products
+    # Series coefficients: multipliers, forms at squares and pairs, multipliers at products.
     lam: Floats
     sq_e: Floats
     bl_ea: Floats
     bl_eb: Floats
     sq_l: Floats
     bl_l: Floats
-    # their sums: of the equations; of the forces, by the first and by the second form
+    # Their sums: of the equations; of the forces, by the first and by the second form.
     acc_sq: Floats
     acc_bl: Floats
     acc_sl: Floats
@@ -103,20 +103,21 @@ class Workspace(NamedTuple):
     q: Floats
     v: Floats
     dq: Floats
-    # of coefficients: largest entry, its log, log of the step that it allows
+    # Of coefficients: largest entry, its log, log of the step length that it allows.
     size: Floats
     log_size: Floats
     reach: Floats
-    # largest pivot that each equation has shown
+    # Largest pivot of each equation so far.
     reference_pivots: Floats
-    # all forces together
+    # Sum of all forces.
     Q: Floats
-    # numbers of the step that is being taken (series.py)
+    # Data of the current step (series_step.py).
     step: Floats
-    # by what derivatives count in its length (dual.py)
+    # Weights of derivatives in its length (dual.py).
     weights: Floats
-    # of mechanisms of few unknowns, rows of lanes: K^-1; what unknowns of before, and sums of products, add to the
-    # unknowns; these; what they add to forms and multipliers at squares, and at pairs
+    # For mechanisms of few unknowns, in rows of lanes: K^-1; contributions of the previous unknowns, and of sums
+    # of products, to the unknowns; the unknowns; their contributions to forms and multipliers at squares, and at
+    # pairs.
     inverse: Floats
     newest: Floats
     columns: Floats
@@ -126,15 +127,15 @@ class Workspace(NamedTuple):
     bl_of_b: Floats
 
 
-# memory in which runs in lanes write without a mask (language/masks.py): what one function leaves there is read by
-# the next alone, for the same lanes. A name that is here by mistake spoils the results of neighbours, silently:
-# tests/kernels/test_masks.py runs lanes in other company and compares
+# Memory in which runs in lanes write without a mask (language/masks.py): what one function writes there is read
+# only by the next one, for the same lanes. A name listed here by mistake silently corrupts the results of other
+# lanes. tests/kernels/test_masks.py runs lanes together with different neighbours and compares.
 _SCRATCH = (
     *("b", "r", "w", "dq", "de", "phi", "J1", "acc_sq", "acc_bl", "acc_sl", "acc_al", "acc_lb"),
     *("acc_more", "lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
     *("inverse", "newest", "columns"),
 )
-# forms at an output follow from its position, whatever the other lanes do
+# Forms at an output follow from its configuration, whatever the other lanes do.
 _SCRATCH_OF_OUTPUTS = ("e",)
 SCRATCH = frozenset(
     ["StepSeries.qc"]
@@ -144,13 +145,13 @@ SCRATCH = frozenset(
 
 
 class StepPolynomials(NamedTuple):
-    """Polynomials of steps, one row a step: q = sum of coefficients[n, k] (t - starts[n])^k.
+    """Polynomials of steps, one row per step: q = sum of coefficients[n, k] (t - starts[n])^k.
 
-    starts: of the steps, and the end of the last; orders: the highest power that counts. Coefficients of twice
-    as many columns as coordinates are those of q and of v apart. sides: series of the angles of torsions and
-    of the work, (n, torsions + 1, terms), empty if there are no loads; with one term only what holds at the
-    start of the step, and the rest follows from the motion. usual: the largest pivots so far, at the end of each
-    step; none where a method does not tell.
+    starts: of the steps, and the end of the last. orders: the highest power used. Coefficients with twice as many
+    columns as coordinates are those of q and of v separately. angle_and_work_series: series of the angles of
+    torsion springs and of the work, (n, torsions + 1, terms), empty if there are no loads; with one term, only the
+    values at the start of the step, and the rest follows from the motion. reference_pivots: the largest pivots so
+    far, at the end of each step; empty if a method does not provide them.
     """
 
     starts: Floats
@@ -160,7 +161,7 @@ class StepPolynomials(NamedTuple):
     reference_pivots: Floats = np.zeros((0, 0))
 
     def some(self, first: int, last: int) -> StepPolynomials:
-        """The steps from one to another, the same memory."""
+        """The steps first .. last - 1, as views of the same memory."""
         rows = slice(first, last)
         starts = self.starts[first : last + 1]
         return StepPolynomials(
@@ -172,9 +173,9 @@ class StepPolynomials(NamedTuple):
         )
 
 
-# numbers of a step
+# Number of entries of ws.step.
 STEP = 14
-# what is not allocated yet
+# Placeholder for arrays that are not allocated yet.
 NONE = np.zeros(0)
 
 
@@ -184,15 +185,15 @@ def list_block(first: int, size: int) -> list[tuple[int, int]]:
 
 
 def pack(arrays: Any) -> Any:
-    """The same named tuple, of arrays and such tuples, side by side in memory, one block a type.
+    """Copy a (nested) named tuple of arrays to contiguous memory, one block per type.
 
-    Arrays that the system places by itself may lie a multiple of a page apart; loads and stores in them
-    then wait for each other, and some runs of N = 40 took a tenth longer than others.
+    Arrays that the system allocates separately may lie a multiple of a page apart. Loads and stores in them then
+    wait for each other, and some runs of N = 40 took a tenth longer than others.
     """
     leaves = list(_leaves(arrays))
     for kind in (np.float64, np.int64):
         chosen = [i for i, values in enumerate(leaves) if values.dtype == kind]
-        # every array starts on a cache line of eight numbers
+        # Every array starts on a cache line of eight numbers.
         starts = np.cumsum([0, *(-(-leaves[i].size // 8) * 8 for i in chosen)])
         block = np.zeros(int(starts[-1]) + 8, kind)
         first = (-block.ctypes.data % 64) // 8
@@ -205,13 +206,13 @@ def pack(arrays: Any) -> Any:
 
 
 def make_wide(arrays: Any) -> Any:
-    """The same named tuple with wide numbers for doubles."""
+    """The same named tuple with double-double numbers instead of doubles."""
     leaves = (widen(x) if x.dtype == np.float64 else x for x in _leaves(arrays))
     return set_apart(_with_leaves(arrays, leaves))
 
 
 def set_apart(arrays: Any, prefix: str = "Wide") -> Any:
-    """A named tuple of other numbers than doubles as one of another class: code is found by it (arguments.py)."""
+    """Give a named tuple of numbers other than doubles a separate class, which selects its code (arguments.py)."""
     made: Any = _class_apart(prefix, arrays.__class__)
     return made(*arrays)
 
@@ -222,7 +223,7 @@ def _class_apart(prefix: str, made: Any) -> Any:
 
 
 def make_dual(arrays: Any, rates: Iterator[Floats] | None = None) -> Any:
-    """The same named tuple with dual numbers for doubles; rates: derivatives of each array of doubles, if any."""
+    """The same named tuple with dual numbers instead of doubles; rates: derivatives of these arrays, if any."""
     leaves = (
         x if x.dtype != np.float64 else make_duals(x, None if rates is None else next(rates))
         for x in _leaves(arrays)
@@ -231,7 +232,7 @@ def make_dual(arrays: Any, rates: Iterator[Floats] | None = None) -> Any:
 
 
 def make_dual_workspace(form: Form, order: int) -> Workspace:
-    """Scratch memory for dual numbers; sizes, pivots and what a step is judged by are doubles."""
+    """Scratch memory for dual numbers; sizes, pivots and the data for step acceptance are doubles."""
     ws = Workspace(
         *(make_duals(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count))
     )
@@ -251,7 +252,7 @@ def _with_leaves(arrays: Any, leaves: Iterator[Any]) -> Any:
 
 
 def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
-    """Arrays of zeros side by side in memory, as `pack` lays them."""
+    """Arrays of zeros in contiguous memory, laid out as by `pack`."""
     total, places = _places(shapes)
     block = np.zeros(total)
     first = -block.ctypes.data % 64
@@ -260,7 +261,7 @@ def make_room(*shapes: tuple[int, ...]) -> list[Floats]:
 
 @lru_cache(maxsize=64)
 def _places(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, list[tuple[tuple[int, ...], int]]]:
-    """How many numbers some arrays take, each from a multiple of 64 bytes on, and where they begin [bytes]."""
+    """Total length of some arrays, each aligned to 64 bytes, and their offsets [bytes]."""
     at, places = 0, []
     for shape in shapes:
         places.append((shape, 8 * at))
@@ -270,24 +271,24 @@ def _places(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, list[tuple[tuple[
 
 def make_workspace(form: Form, order: int) -> Workspace:
     """Allocate the scratch memory for series up to the given order."""
-    # products are summed in lanes: what is beyond their number stays zero
+    # Products are summed in lanes: entries beyond their number stay zero.
     return Workspace(*make_room(*_shapes(form, order, fill_lanes)))
 
 
 def make_wide_workspace(form: Form, order: int, reference_pivots: Floats) -> Workspace:
-    """The same for wide numbers; usual: pivots as they are known, which need no more digits."""
+    """The same for double-double numbers; reference_pivots: the known values, for which doubles are sufficient."""
     ws = Workspace(*(widen(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count)))
     sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
     return set_apart(ws._replace(**sizes, reference_pivots=reference_pivots))
 
 
 def make_lone_workspace(form: Form, order: int) -> Workspace:
-    """The same without lanes within a run: of runs in lanes, or on a device."""
+    """The same without lanes within a run: for runs in lanes, or on a GPU."""
     return Workspace(*(np.zeros(shape) for shape in _shapes(form, order, lambda count: count)))
 
 
 def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[int, ...]]:
-    """Of the arrays of a workspace; fill: how many places so many numbers take that are used at once."""
+    """Shapes of the arrays of a workspace; fill: padded length of arrays that are processed in lanes."""
     nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
     ns, nb = fill(len(form.sq_c)), fill(len(form.bl_c))
     nj, n, rows, filled = len(form.J_eq), nq + nc, order + 1, fill(order + 1)
@@ -301,7 +302,7 @@ def _shapes(form: Form, order: int, fill: Callable[[int], int]) -> list[tuple[in
         (rows, nc), (rows, ns), (rows, nb), (rows, nb), (rows, ns), (rows, nb),
         # acc_sq, acc_bl, acc_sl, acc_al, acc_lb, acc_more
         (ns,), (nb,), (ns,), (nb,), (nb,), (ns,),
-        # q, v, dq; size, log_size, reach; usual, Q, step, weights
+        # q, v, dq; size, log_size, reach; reference_pivots, Q, step, weights
         (nq,), (nq,), (nq,), (filled,), (filled,), (filled,), (nc,), (nq,), (STEP,), (1,),
         # inverse, newest, columns, solution; sq_of, bl_of_a, bl_of_b
         (few, width), (few, width), (columns, width), (2, width), (few, ns), (few, nb), (few, nb),

@@ -1,4 +1,4 @@
-"""From LLVM's language to code on this processor."""
+"""Compilation of LLVM text to machine code for this processor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-# pointers without a type, and passes by name: what texts and the calls below need
+# Oldest LLVM version with opaque pointers and the pass builder, which the generated text and the calls below need.
 OLDEST = (15, 0)
-# what compiled code may ask the system for
+# System functions that compiled code may call.
 LIBRARY = (
     "log",
     "exp",
@@ -31,13 +31,13 @@ LIBRARY = (
 
 
 def is_available() -> bool:
-    """Whether this compiler understands what is written here."""
+    """Whether the installed compiler supports the generated text."""
     return tuple(llvm.llvm_version_info[:2]) >= OLDEST and hasattr(llvm, "create_pass_builder")
 
 
 @lru_cache(maxsize=1)
 def describe_host() -> tuple[str, ...]:
-    """All that code depends on: the processor and the versions of the compiler."""
+    """Everything that compiled code depends on: the processor and the versions of the compiler."""
     return (
         *(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()),
         *(llvmlite.__version__, repr(llvm.llvm_version_info), llvm.get_process_triple()),
@@ -45,7 +45,7 @@ def describe_host() -> tuple[str, ...]:
 
 
 def make_host(level: int = 2) -> Any:
-    """A machine of its own for each use: an engine takes it over. level: its care with instructions."""
+    """Create a target machine; each engine takes ownership of its own. level: code generation optimisation."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
@@ -59,9 +59,10 @@ def make_host(level: int = 2) -> Any:
 
 
 def compile_kernel(text: str, level: int = 1) -> bytes:
-    """Object code of a kernel: the passes of a level. Vectors and unrolled loops would double the time to
-    compile, and gain nothing: loops are as short as rows of sparse matrices. So would level 2 of the machine,
-    where loops are written out.
+    """Object code of a kernel, with the optimisation passes of a level.
+
+    Vectorisation and loop unrolling would double the compile time without gain: loops are as short as rows of
+    sparse matrices. The same is true of code generation level 2 for unrolled loops.
     """
     machine = make_host(1)
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
@@ -75,14 +76,14 @@ def compile_kernel(text: str, level: int = 1) -> bytes:
 
 
 class NativeCode:
-    """Object code in memory, as long as this lives."""
+    """Object code in memory, for the lifetime of this object."""
 
     def __init__(self) -> None:
         self._engine: Any = None
         self._lock = threading.Lock()
 
     def load(self, code: bytes, name: str) -> int:
-        """The address of a function of some object code."""
+        """Address of a function of some object code."""
         with self._lock:
             if self._engine is None:
                 _name_library()
@@ -93,7 +94,7 @@ class NativeCode:
 
 
 def _name_library() -> None:
-    """Tell the linker where the functions of the system are."""
+    """Register the addresses of the system functions with the linker."""
     for word in ("m", "c"):
         name = "msvcrt" if os.name == "nt" else ctypes.util.find_library(word)
         try:

@@ -1,13 +1,12 @@
-"""Independent velocities by a basis of the null space of J, fourth-order Runge-Kutta.
+"""Independent velocities from a basis of the null space of J, with fourth-order Runge-Kutta steps.
 
-The basis R (R[j] is the motion of freedom j) is that of the last evaluation, projected,
+The basis R (R[j] is the motion of degree of freedom j) is that of the last evaluation, projected,
 
     [ M  J^T ] [ R_j ]   [ M R_j(old) ]
     [ J  0   ] [ .   ] = [ 0          ]
 
-and then combined so that R[j][chosen[k]] is 1 for j = k, else 0: z = v[chosen] are the independent
-velocities, v = R^T z. With c of least mass and J c = -J' v, which is orthogonal to R in the mass
-metric,
+and then combined so that R[j][chosen[k]] is 1 for j = k, else 0: z = v[chosen] are the independent velocities, v =
+R^T z. With c of minimum mass norm and J c = -J' v, which is orthogonal to R in the mass metric,
 
     (R M R^T) y = R Q,      a = R^T y + c,      z' = a[chosen]
 """
@@ -36,15 +35,15 @@ from .stepping import (
     pivot_gap,
 )
 
-# entries of R above this call for another choice of independent velocities
+# If an entry of R exceeds this, the independent velocities are chosen again.
 CHOOSE_AGAIN = 1.5
 
 
 class Basis(NamedTuple):
-    """Independent velocities: the coordinates chosen, and the motions R of each; scratch memory.
+    """Independent velocities: the chosen coordinates, and the motion R of each; scratch memory.
 
-    G, y: the small system of equations; choice: a copy of R; z: velocities at the start of a step and now;
-    k: slopes of the stages, velocities and accelerations, (2, 3, nq).
+    G, y: the small system of equations. choice: a copy of R. z: velocities at the start of a step and now. k:
+    slopes of the stages, velocities and accelerations, (2, 3, nq).
     """
 
     chosen: Ints
@@ -70,7 +69,7 @@ def mass_product(form, x, y):
 
 @kernel
 def solve_dense(A, b, n):
-    """Solve A x = b in place by elimination with pivoting; returns the smallest pivot found."""
+    """Solve A x = b in place by elimination with pivoting; returns the smallest pivot."""
     smallest = np.inf
     for j in range(n):
         p = j
@@ -101,7 +100,7 @@ def solve_dense(A, b, n):
 
 @noinline
 def project_vector(form, ws, refinements, x):
-    """Replace x by the nearest motion that the constraints allow, in the mass metric."""
+    """Replace x by the nearest admissible motion in the mass metric."""
     for i in range(len(ws.b)):
         ws.b[i] = 0.0
     add_mass_times(form, 1.0, x, ws.b)
@@ -112,10 +111,10 @@ def project_vector(form, ws, refinements, x):
 
 @entry
 def find_basis(form, ws, refinements, q, R):
-    """Fill R with motions orthonormal in the mass metric; returns how many and the gap.
+    """Fill R with motions orthonormal in the mass metric; returns their number and the gap.
 
-    Trial vectors are projected and made orthogonal to those found, until one leaves nothing: the
-    number of freedoms is a rank decision, so the smallest kept and the rejected rest are returned.
+    Trial vectors are projected and made orthogonal to those found, until nothing remains of one. The number of
+    degrees of freedom is a rank decision, so the smallest accepted remainder and the rejected one are returned.
     -1: R is too small.
     """
     factorise_at(form, ws, q)
@@ -124,7 +123,7 @@ def find_basis(form, ws, refinements, q, R):
     seed = 0.5
     for n in range(len(q) + 1):
         for i in range(len(q)):
-            # a fixed irregular sequence: the same vectors in every run
+            # A fixed irregular sequence: the same vectors in every run.
             seed = (seed * 997.0 + 0.618033988749895) % 1.0
             x[i] = seed - 0.5
         before = np.sqrt(mass_product(form, x, x))
@@ -148,7 +147,7 @@ def find_basis(form, ws, refinements, q, R):
 
 @noinline
 def choose(R, scratch, chosen):
-    """Independent coordinates: rows of the largest pivots of the basis, by full pivoting."""
+    """Choose independent coordinates: those with the largest pivots of the basis, by full pivoting."""
     f, nq = R.shape
     for j in range(f):
         for i in range(nq):
@@ -170,7 +169,7 @@ def choose(R, scratch, chosen):
 
 @noinline
 def normalise(R, chosen, G):
-    """Combine the rows of R so that R[j][chosen[k]] = 1 if j = k, else 0; returns the pivot."""
+    """Combine the rows of R so that R[j][chosen[k]] = 1 if j = k, else 0; returns the smallest pivot."""
     f = R.shape[0]
     for j in range(f):
         for k in range(f):
@@ -181,7 +180,7 @@ def normalise(R, chosen, G):
 
 @noinline
 def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
-    """Basis, velocity and acceleration at t and q; returns the smallest pivot and the opening."""
+    """Basis, velocity and acceleration at t and q; returns the smallest pivot and the constraint violation."""
     chosen, R, G, y = basis.chosen, basis.R, basis.G, basis.y
     f = R.shape[0]
     nq = len(q)
@@ -199,7 +198,7 @@ def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
         for j in range(f):
             s += z[j] * R[j, i]
         v[i] = s
-    # c: least mass with J c = -J' v
+    # c: minimum mass norm with J c = -J' v.
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
     solve_gaps(form, ws, wanted)
@@ -223,7 +222,7 @@ def evaluate(form, ws, loads, t, refinements, basis, q, z, v, a):
 
 @entry
 def advance(form, ws, loads, h, refinements, project, fresh, basis, store, counters):
-    """Fill store from its first row on; returns the reason and how many steps.
+    """Fill store from its first row on; returns the reason and the number of steps.
 
     basis: its choice and R are kept from chunk to chunk.
     """
@@ -248,7 +247,7 @@ def advance(form, ws, loads, h, refinements, project, fresh, basis, store, count
         t = counters[STEPS] * h
         for j in range(f):
             start[j] = v0[chosen[j]]
-        # slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k
+        # Slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k.
         for stage in range(3):
             part = h if stage == 2 else 0.5 * h
             for i in range(nq):

@@ -1,10 +1,9 @@
-"""Polynomials: products of Taylor series, those of steps evaluated, and made from the states at the ends.
+"""Polynomials: products of Taylor series, evaluation of step polynomials, and their interpolation from states.
 
 With x = sum x_k s^k for every quantity, the coefficients of products are Cauchy sums.
 
-Made from states [HairerNorsettWanner1993, sec. II.6]: position, velocity and acceleration at n + 1 times,
-(n + 1, 3, nq); what is filled in are coefficients of the powers of the time since the start of each step,
-(n, order + 1, nq).
+Interpolation [HairerNorsettWanner1993, sec. II.6] uses configuration, velocity and acceleration at n + 1 times, (n
++ 1, 3, nq), and gives coefficients of the powers of the time since the start of each step, (n, order + 1, nq).
 """
 
 from .compiler import entry, kernel, noinline
@@ -13,7 +12,7 @@ from .simd import shared
 
 @kernel
 def dot(x, i, y, j):
-    """Scalar product of three numbers from x[i] on and three from y[j] on."""
+    """Scalar product of three numbers starting at x[i] and three starting at y[j]."""
     return x[i] * y[j] + x[i + 1] * y[j + 1] + x[i + 2] * y[j + 2]
 
 
@@ -62,7 +61,7 @@ def add_damping(factor, x, last, work):
 
 @kernel
 def eval_series(x, order, s):
-    """Sum x_k s^k up to the order."""
+    """Sum of x_k s^k up to the order."""
     value = 0.0
     for k in range(shared(order), -1, -1):
         if k <= order:
@@ -72,9 +71,9 @@ def eval_series(x, order, s):
 
 @kernel
 def eval_polynomial(qc, order, s, q, v):
-    """Position and velocity at s after the start of a step, by Horner's rule."""
+    """Configuration and velocity at time s after the start of a step, by Horner's rule."""
     n = qc.shape[1]
-    # two coordinates at once: the products of one wait for each other, those of the other do not
+    # Two coordinates at once: the operations on one form a dependent chain, those on the other overlap with it.
     for half in range(n // 2):
         eval_two(qc, order, s, 2 * half, 2 * half + 1, q, v)
     if n % 2 == 1:
@@ -83,10 +82,10 @@ def eval_polynomial(qc, order, s, q, v):
 
 @kernel
 def eval_two(qc, order, s, i, j, q, v):
-    """Positions and velocities of two coordinates, or of one twice."""
+    """Values and velocities of two coordinates, or of one coordinate twice."""
     x, y, z, w = 0.0, 0.0, 0.0, 0.0
     for k in range(shared(order), 0, -1):
-        # the derivative of what is there so far, by the same scheme
+        # The derivative of the partial sum, by the same scheme.
         y = y * s + x
         w = w * s + z
         x = x * s + (qc[k, i] if k <= order else 0.0)
@@ -99,7 +98,7 @@ def eval_two(qc, order, s, i, j, q, v):
 
 @kernel
 def eval_polynomial_rate(qc, order, s, a):
-    """Acceleration at s after the start of a step."""
+    """Acceleration at time s after the start of a step."""
     for i in range(qc.shape[1]):
         x = 0.0
         for k in range(order, 1, -1):
@@ -109,7 +108,7 @@ def eval_polynomial_rate(qc, order, s, a):
 
 @kernel
 def eval_piece(qc, order, s, q, v):
-    """Position and velocity; those of a method of first order have polynomials apart."""
+    """Configuration and velocity; first-order methods have separate polynomials for both."""
     nq = len(q)
     if qc.shape[1] == nq:
         eval_polynomial(qc, order, s, q, v)
@@ -125,7 +124,7 @@ def eval_piece(qc, order, s, q, v):
 
 @entry
 def fill_cubics(times, states, coefficients):
-    """From positions and velocities at both ends of each step."""
+    """Cubics from configurations and velocities at both ends of each step."""
     for n in range(len(times) - 1):
         h = times[n + 1] - times[n]
         for i in range(states.shape[2]):
@@ -139,7 +138,7 @@ def fill_cubics(times, states, coefficients):
 
 @entry
 def fill_quintics(times, states, coefficients):
-    """From positions, velocities and accelerations at both ends of each step."""
+    """Quintics from configurations, velocities and accelerations at both ends of each step."""
     for n in range(len(times) - 1):
         h = times[n + 1] - times[n]
         for i in range(states.shape[2]):

@@ -1,21 +1,21 @@
-"""Newton's method on the stages of Radau IIA in the freedoms of the mechanism.
+"""Newton's method for the stages of Radau IIA in the degrees of freedom of the mechanism.
 
-With N the motions that the constraints of a stage allow, orthonormal in the mass metric, its projected state
-changes by
+Let N be the motions that the constraints of a stage allow, orthonormal in the mass metric. The projected state of
+the stage then changes by
 
     dq = N x,     dv = N w - X x,     x = N^T M dQ,  w = N^T M dV,     J X = J'(v) N
 
-where dQ, dV are the changes before the projection: a change of place turns the velocities that are allowed. The
-acceleration changes by T (x, w), from the equations of motion differentiated:
+where dQ, dV are the changes before the projection: a change of configuration rotates the admissible velocities.
+The acceleration changes by T (x, w), from the differentiated equations of motion:
 
     M da + J^T dlam = S dq + G dv,     J da = -J'(a) dq - 2 J'(v) dv
 
-With y = W dz, the changes of h times the accelerations of all stages, and r what their equations leave,
+With y = W dz, the changes of h times the accelerations of all stages, and r the residuals of their equations,
 
     y_k = h r_k + h T_k (x_k, w_k),     dV = A y,     dQ = h A^2 y
 
-so x and w of all stages solve a dense system of 2 f s unknowns, and nothing is left out but second changes:
-dampers so stiff that they see the turning of a velocity by a millionth converge like soft ones.
+so x and w of all stages solve a dense system of 2 f s unknowns. Only second-order changes are neglected: even
+dampers so stiff that they respond to the rotation of a velocity by a millionth converge like soft ones.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def clear(X):
 
 @kernel
 def solve_many(form, L, X, count):
-    """Solve K x = x for some columns of X, in place; unknowns in elimination order."""
+    """Solve K x = x for `count` columns of X, in place; unknowns in elimination order."""
     n = len(X)
     for j in range(n):
         for a in range(form.L_start[j], form.L_start[j + 1]):
@@ -56,7 +56,7 @@ def solve_many(form, L, X, count):
 
 @kernel
 def augment_many(form, J, X, count):
-    """Add rho Js^T times the second block to the first, for some columns."""
+    """Add rho Js^T times the second block to the first, for `count` columns."""
     if len(form.K_A):
         for n in range(len(J)):
             rho = form.rho[form.J_eq[n]]
@@ -69,7 +69,7 @@ def augment_many(form, J, X, count):
 
 @kernel
 def orthonormalise(form, N, MN):
-    """Make the columns of N orthonormal in the mass metric; MN = M N. One that depends on others is zero."""
+    """Make the columns of N orthonormal in the mass metric; MN = M N. A linearly dependent column becomes zero."""
     nq, count = len(N), N.shape[1]
     for c in range(count):
         for b in range(c):
@@ -85,7 +85,7 @@ def orthonormalise(form, N, MN):
                 s += form.M_val[k] * N[form.M_col[k], c]
             MN[i, c] = s
             size += s * N[i, c]
-        # written so that nan is none
+        # Written so that nan becomes zero.
         some = size > NEW_MOTION * NEW_MOTION
         scale = choose(some, 1.0 / np.sqrt(choose(some, size, 1.0)), 0.0)
         for i in range(nq):
@@ -95,7 +95,7 @@ def orthonormalise(form, N, MN):
 
 @kernel
 def start_lost(N):
-    """Put some vector in place of a motion that was lost, as happens beside singular positions."""
+    """Replace a motion that was lost, as happens near singular configurations, by some vector."""
     nq, count = N.shape
     for c in range(count):
         top = 0.0
@@ -104,14 +104,14 @@ def start_lost(N):
         if top == 0.0:
             seed = 0.5
             for i in range(nq):
-                # a fixed irregular sequence: the same in every run
+                # A fixed irregular sequence: the same in every run.
                 seed = (seed * 997.0 + 0.618033988749895 + 0.1 * c) % 1.0
                 N[i, c] = seed - 0.5
 
 
 @kernel
 def side_by_side(rows, count, wide):
-    """The first rows as lanes; lanes beyond them hold the last one."""
+    """Copy the first rows to lanes; lanes beyond them contain the last one."""
     for lane in range(WIDTH):
         row = rows[min(lane, count - 1)]
         for n in range(len(row)):
@@ -120,9 +120,9 @@ def side_by_side(rows, count, wide):
 
 @noinline
 def eval_freedoms(form, tan, st):
-    """N, M N and T of all stages, in lanes, from their J, S, G and K's factors.
+    """N, M N and T of all stages, in SIMD lanes, from their J, S, G and the factors of K.
 
-    N is turned from that of the last stage as it was before.
+    N is computed from the previous N of the last stage.
     """
     free, stages = st.freedoms, len(st.q)
     side = free.side
@@ -145,7 +145,7 @@ def eval_freedoms(form, tan, st):
 
 @noinline
 def eval_wide_freedoms(form, tan, side, last):
-    """The same for lanes; last: the motions that those of the lanes are turned from."""
+    """The same in SIMD lanes; last: the motions from which those of the lanes are computed."""
     ws = in_lanes(side)
     X, N, MN, T, turn, J, Jv, Ja = ws.X, ws.N, ws.MN, ws.T, ws.turn, ws.J, ws.Jv, ws.Ja
     nq, count = last.shape
@@ -160,7 +160,7 @@ def eval_wide_freedoms(form, tan, side, last):
         for c in range(count):
             N[i, c] = X[form.pos_q[i], c]
     orthonormalise(form, N, MN)
-    # how allowed velocities turn
+    # Rotation of the admissible velocities.
     eval_form_rates(form, ws.a, ws.de)
     eval_jacobian(form, ws.de, Ja)
     eval_form_rates(form, ws.v, ws.de)
@@ -175,7 +175,7 @@ def eval_wide_freedoms(form, tan, side, last):
     for i in range(nq):
         for c in range(count):
             turn[i, c] = X[form.pos_q[i], c]
-    # accelerations
+    # Accelerations.
     clear(X)
     for n in range(len(tan.S_row)):
         to, of = form.pos_q[tan.S_row[n]], tan.S_col[n]
@@ -203,7 +203,7 @@ def factorise_freedoms(st, h):
     matrix = free.matrix
     stages, nq, count = free.N.shape
     size = 2 * count
-    # what motions make of accelerations, seen by those of a stage: all other stages in lanes
+    # Accelerations due to the motions, projected onto the motions of a stage: all other stages in lanes.
     T, seen = in_lanes(free.side).T, rows_of_lanes(free.seen)
     for k in range(stages):
         for c in range(count):
@@ -223,10 +223,10 @@ def factorise_freedoms(st, h):
 
 @kernel
 def factorise_dense(matrix, lower, order):
-    """L U with rows exchanged: U in place, L in lower; order: which row was taken for each.
+    """LU factorisation with row exchanges: U in place, L in lower; order: the pivot row of each column.
 
-    Rows of the matrix are as long as lanes are: a row is updated from the lanes of the pivot on, and what is left
-    of the pivot is not read again.
+    Rows of the matrix are padded to whole SIMD vectors. A row is updated from the vector of the pivot on; entries
+    left of the pivot are not read again.
     """
     n = len(lower)
     blocks = matrix.shape[1] // WIDTH
@@ -290,7 +290,7 @@ def sum_stages(weights, x, y):
 
 @noinline
 def solve_freedoms(st, h):
-    """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
+    """Replace the residuals st.dz[1] by the Newton corrections of all velocities."""
     rule, free = st.rule, st.freedoms
     stages, nq, count = free.N.shape
     r, sums, g = st.dz[1], st.sums, free.right

@@ -1,15 +1,15 @@
 """Newton's matrix of the three stages of Radau IIA: its pattern, factors and solves.
 
-With W the inverse of the method's matrix A, dv the corrections of the velocities of all stages together,
-S = d(Q - J^T lam)/dq and G = dQ/dv of stage k, r what its equation leaves:
+With W the inverse of the method's matrix A, dv the velocity corrections of all stages together, S = d(Q - J^T
+lam)/dq and G = dQ/dv of stage k, and r the residual of its equation:
 
     sum_l W_kl M dv_l - h G_k dv_k - h^2 S_k sum_l A_kl dv_l + J_k^T mu_k = h M r_k
     J_k sum_l W_kl dv_l - eps mu_k = h J_k r_k
 
-in blocks of 3 x 3 in a static order. Every stage has derivatives of its own: in coordinates that move with
-the bodies the direction of a stiff spring turns during a step. The constraints are on the changes of
-accelerations of each stage, where the stiff forces are; on velocities they would mix directions of
-different stages. Left out is the turning of J, as slow as the motion.
+in blocks of 3 x 3 in a static order. Every stage has its own derivatives: in coordinates that move with the
+bodies, the direction of a stiff spring rotates during a step. The constraints act on the acceleration changes of
+each stage, where the stiff forces are; on velocities they would mix directions of different stages. The rotation
+of J, as slow as the motion, is neglected.
 """
 
 from typing import NamedTuple
@@ -28,11 +28,12 @@ from .stepping import largest
 class Rule(NamedTuple):
     """Radau IIA with some stages: their times in a step of length 1, the matrix A, its square and its inverse.
 
-    weights: of the stages in the estimate of the error, [HairerWanner1999], which vanishes for motions
-    whose velocity is a polynomial of the stages' degree; mu: the real eigenvalue of W. dense: powers of the share
-    of a step, from the second on, in the integrals of the stages' basis of velocities, and of the
-    polynomial that vanishes at all of them and has the slope 1 at the start. work: powers of the share, from the
-    first on, in the integrals of the polynomials that are 1 at one stage and 0 at the others.
+    weights: of the stages in the error estimate [HairerWanner1999], which vanishes for motions whose velocity is a
+    polynomial of the stages' degree. mu: the real eigenvalue of W. dense: coefficients of the powers of the
+    relative time in the step, from the second on, of the integrals of the stages' velocity basis, and of the
+    polynomial that vanishes at all stages and has slope 1 at the start. work: coefficients of the powers of the
+    relative time, from the first on, of the integrals of the polynomials that are 1 at one stage and 0 at the
+    others.
     """
 
     nodes: Floats
@@ -46,10 +47,10 @@ class Rule(NamedTuple):
 
 
 def make_rule(stages: int) -> Rule:
-    """Radau IIA with an odd number of stages, from Legendre's polynomials."""
+    """Radau IIA with an odd number of stages, from Legendre polynomials."""
     last = np.zeros(stages + 1)
     last[-2:] = -1.0, 1.0
-    # real, whatever this NumPy takes them for
+    # The roots are real, whatever type this NumPy version returns.
     x = np.sort(np.real(legendre.legroots(last)))
     x[-1] = 1.0
     nodes = 0.5 * (x + 1.0)
@@ -61,7 +62,7 @@ def make_rule(stages: int) -> Rule:
     values = np.linalg.eigvals(W)
     mu = values[np.argmin(np.abs(values.imag))].real
     powers = nodes[:, None] ** np.arange(1, stages + 1)
-    # columns: coefficients of 1, x, ... of the polynomials that are 1 at one stage, 0 at the others and at 0
+    # Columns: coefficients of 1, x, ... of the polynomials that are 1 at one stage, 0 at the others and at 0.
     columns = np.zeros((stages + 2, stages + 1))
     columns[1:-1, :-1] = np.linalg.inv(powers)
     vanishing = np.polynomial.polynomial.polyfromroots(np.concatenate([[0.0], nodes]))
@@ -72,7 +73,7 @@ def make_rule(stages: int) -> Rule:
     return Rule(nodes, A, A @ A, W, weights, np.array([mu]), dense, work)
 
 
-# three stages, written out where they are solved for in blocks
+# Three stages, used where they are solved for in blocks.
 THREE = make_rule(3)
 STAGES, A, W = THREE.nodes, THREE.A, THREE.W
 
@@ -85,35 +86,35 @@ class Tangent(NamedTuple):
 
     pos_q: Ints
     pos_c: Ints
-    # where entries of M, J, J^T and the augmentation go
+    # Target indices of the entries of M, J, J^T and the augmentation.
     M_at: Ints
     J_at: Ints
     JT_at: Ints
     A_at: Ints
     A_1: Ints
     A_2: Ints
-    # dQ/dq and dQ/dv: coordinates of each entry, and where it goes
+    # dQ/dq and dQ/dv: coordinates of each entry, and its target index.
     S_row: Ints
     S_col: Ints
     S_at: Ints
-    # and what it sums: S[sum_to] += sum_c dw/df[sum_of], S[lam_to] -= lam_c lam[lam_of]
+    # Terms of each entry: S[sum_to] += sum_c dw/df[sum_of], S[lam_to] -= lam_c lam[lam_of].
     sum_to: Ints
     sum_of: Ints
     sum_c: Floats
     lam_to: Ints
     lam_of: Ints
     lam_c: Floats
-    # factor: columns of L and targets of its updates
+    # Factor: columns of L and targets of its updates.
     L_start: Ints
     L_row: Ints
     L_target: Ints
 
 
 class StageLaneWorkspace(NamedTuple):
-    """Memory in which the motions of all stages are found side by side, with the lanes for a last axis.
+    """Memory for the motions of all stages in SIMD lanes, with the lanes as last axis.
 
-    Of the stages: K's factor, J, derivatives of Q, velocities, accelerations. X: right sides, turn: (nq, f); Jv,
-    Ja: rates of J with velocity and acceleration, de: of forms; N, MN, T: as in `Freedoms`.
+    Of the stages: factor of K, J, derivatives of Q, velocities, accelerations. X: right-hand sides. turn: (nq, f).
+    Jv, Ja: rates of J due to velocity and acceleration. de: rates of the forms. N, MN, T: as in `Freedoms`.
     """
 
     L: Floats
@@ -133,11 +134,11 @@ class StageLaneWorkspace(NamedTuple):
 
 
 class Freedoms(NamedTuple):
-    """Motions that the constraints allow at each stage, and what they make of accelerations.
+    """Motions that the constraints allow at each stage, and their effect on the accelerations.
 
-    N, MN: orthonormal motions and their momenta, (s, nq, f); T: changes of the acceleration by those of position
-    and of velocity, (s, nq, 2 f); matrix, lower, order, right: the dense system of 2 f s unknowns, rows of the
-    first filled up to lanes; seen: one row of lanes; side: memory of lanes.
+    N, MN: orthonormal motions and their momenta, (s, nq, f). T: changes of the acceleration due to configuration
+    and velocity, (s, nq, 2 f). matrix, lower, order, right: the dense system of 2 f s unknowns, with rows of the
+    first padded to whole SIMD vectors. seen: one row of lanes. side: memory of the lanes.
     """
 
     N: Floats
@@ -152,42 +153,43 @@ class Freedoms(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """Scratch memory of a step of s stages, and what is kept of them."""
+    """Scratch memory of a step of s stages, and data kept of them."""
 
     rule: Rule
-    # increments of the stages: position and velocity, shape (2, s, nq), and their corrections; those of
-    # the velocities in the last step; sums of two kinds over stages
+    # Increments of the stages: configuration and velocity, shape (2, s, nq), and their corrections; velocity
+    # increments of the last step; two kinds of sums over stages.
     z: Floats
     dz: Floats
     past: Floats
     sums: Floats
-    # K's factor at the stages; what the step's velocity bends more than its stages tell
+    # Factor of K at the stages; the part of the step's acceleration at its start that the stages do not represent.
     L: Floats
     bend: Floats
-    # projected states, accelerations, multipliers; power of all forces, and of those without potential
+    # Projected states, accelerations, multipliers; power of all forces, and of the non-conservative ones.
     q: Floats
     v: Floats
     a: Floats
     lam: Floats
     power: Floats
     brought: Floats
-    # J where the factors were made (the stages and the start), derivatives of the loads, and of Q there
+    # J where the factors were computed (the stages and the start), derivatives of the loads, and of Q there.
     J: Floats
     A: Floats
     B: Floats
     S: Floats
     G: Floats
-    # angles of the torsions at the start of the step; forces of users in it
+    # Angles of the torsion springs at the start of the step; user forces in it.
     theta: Floats
     user: Floats
-    # factor of the stages in blocks, its right side, two blocks; factor for the error, its right side
+    # Factor of the stages in blocks, its right-hand side, two blocks; factor for the error estimate, its
+    # right-hand side.
     blocks: Floats
     b_blocks: Floats
     below: Floats
     right: Floats
     values: Floats
     b: Floats
-    # in the freedoms: see radau_freedoms.py
+    # In the degrees of freedom: see radau_freedoms.py.
     freedoms: Freedoms
 
 
@@ -263,7 +265,7 @@ def factorise_stages(form, tan, st, h):
             subtract_product(st.below, blocks[upper + a], blocks[tan.L_target[t]])
             t += 1
             for b in range(a + 1, last):
-                # entry (b, a) of L and (a, b) of U
+                # Entry (b, a) of L and (a, b) of U.
                 subtract_product(blocks[b], st.right, blocks[tan.L_target[t]])
                 subtract_product(st.below, blocks[upper + b], blocks[upper + tan.L_target[t]])
                 t += 1
@@ -278,7 +280,7 @@ def factorise_stages(form, tan, st, h):
 
 @noinline
 def solve_stages(form, tan, st, h):
-    """Newton corrections of all velocities in place of what their equations leave, st.dz[1]."""
+    """Replace the residuals st.dz[1] by the Newton corrections of all velocities."""
     b = st.b_blocks
     blocks = st.blocks
     n = len(b)
@@ -328,7 +330,7 @@ def solve_stages(form, tan, st, h):
 
 @noinline
 def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
-    """Assemble and factorise [M - G/nu - S/nu^2, J^T; J, -eps], for the estimate of the error."""
+    """Assemble and factorise [M - G/nu - S/nu^2, J^T; J, -eps], for the error estimate."""
     n = len(tan.pos_q) + len(tan.pos_c)
     upper = len(tan.L_row)
     for k in range(len(values)):
@@ -350,7 +352,7 @@ def factorise_tangent(form, tan, J, S, G, inverse_nu, values):
 
 @noinline
 def solve_tangent(form, tan, J, S, inverse_nu, values, r_q, r_v, b):
-    """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints, in place of r_q and r_v."""
+    """Solve nu dq - dv = r_q, nu dv - a'(dq, dv) = r_v on the constraints; the solution replaces r_q and r_v."""
     n = len(b)
     nq = len(r_q)
     for i in range(n):
@@ -383,7 +385,7 @@ def eval_tangents(form, tan, ws, st, loads, row, t, h, q, v, lam):
     for k in range(st.S.shape[1]):
         st.S[row, k] = 0.0
         st.G[row, k] = 0.0
-    # beside a singular position multipliers have a pole, but no part of the motion is that stiff
+    # Near a singular configuration the multipliers have a pole, but no part of the motion is that stiff.
     part = min(1.0, 1.0 / (h * h * largest(lam) + 1e-300))
     for n in range(len(tan.lam_c)):
         st.S[row, tan.lam_to[n]] -= part * tan.lam_c[n] * lam[tan.lam_of[n]]

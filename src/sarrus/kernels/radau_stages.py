@@ -1,7 +1,8 @@
-"""The stages of a Radau step: their projection, Newton's method on all of them, the estimate of the error.
+"""Stages of a Radau step: their projection, Newton's method for all of them, and the error estimate.
 
-Equations and sources in radau.py. Newton's method is on the velocities of all stages together: in the freedoms, if
-they are few, see radau_freedoms.py, else in blocks of all coordinates, see radau_newton.py.
+Equations and references are in methods/radau.py. Newton's method solves for the velocities of all stages at once:
+in the degrees of freedom if there are few (radau_freedoms.py), else in blocks of all coordinates
+(radau_newton.py).
 """
 
 from typing import NamedTuple
@@ -26,24 +27,27 @@ from .solve import (
 )
 from .stepping import largest
 
-# places in the counters
+# Indices of the counters.
 STEPS, REJECTED, ITERATIONS, FACTORISATIONS, RELAXED, SWITCHES = 0, 1, 2, 3, 4, 5
 
 MOST_ITERATIONS = 10
-# corrections (of a link) that are rounding, and those that may stay where rounding lets no smaller ones
+# Corrections (relative to a link) that are rounding, and corrections that are accepted if rounding prevents
+# smaller ones.
 FINE = 1e-15
 LOOSE = 1e-9
-# rounding of velocities, of what acceleration and weight make of them in a step
+# Rounding error of velocities, relative to their change in a step due to accelerations and gravity.
 ROUNDING = 1e-15
-# Newton's steps back onto the constraints
+# Largest number of Newton corrections of a projection onto the constraints.
 MOST_CORRECTIONS = 4
-# how an iteration ended
+# Outcomes of an iteration.
 FAILED, CONVERGED, STALLED = 0, 1, 2
 
 
 class TrialStep(NamedTuple):
-    """A step that is tried: from t, so long; tau: by what velocities count; stale: whether the factor is to
-    be made anew, at the first guess; tolerance: what the iteration may leave; weight: as in the goal.
+    """A trial step of length h from time t.
+
+    tau: weight of velocities in norms. stale: whether Newton's matrix has to be factorised again, at the first
+    guess. tolerance: admissible error of the iteration. weight: as in `Goal`.
     """
 
     t: float
@@ -56,7 +60,7 @@ class TrialStep(NamedTuple):
 
 @kernel
 def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
-    """The equations of motion at a state on the constraints, with the factor at hand; ws.Q: all forces."""
+    """Solve the equations of motion at a state on the constraints, with the current factor; ws.Q: all forces."""
     eval_loads(form, loads, t, q, v, ws.Q)
     eval_form_rates(form, v, ws.de)
     eval_curvature(form, ws.de, ws.phi)
@@ -68,10 +72,10 @@ def accelerate_projected(form, ws, loads, t, refinements, q, v, a, lam):
 
 @noinline
 def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
-    """Take a state back onto the constraints and solve the equations of motion there.
+    """Project a state onto the constraints and solve the equations of motion there.
 
-    tolerance: what solves may leave. Returns how far position and velocity
-    moved, and the smallest pivot against what is usual. ws.L: factor of K there.
+    tolerance: admissible residual of the linear solves. Returns how far configuration and velocity moved, and the
+    smallest ratio of a pivot to its reference value. ws.L: factor of K there.
     """
     moved, turned, smallest, pivot_ratio = project_state(
         form, ws, loads, t, 1.0, MOST_CORRECTIONS, tolerance, 0.0, q, v
@@ -83,12 +87,12 @@ def project_and_accelerate(form, ws, loads, t, tolerance, q, v, a, lam):
 
 @noinline
 def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
-    """The same for stage k, which moved a little since its last projection, with the factor made then.
+    """The same for stage k, which has moved little since its last projection, with the factor from then.
 
-    It starts anew from the stage before its projection: going on from the last one would add up what the normals
-    of several places do along the constraints.
+    The projection starts from the stage before its projection. Continuing from the last projected stage would
+    accumulate tangential drift, because the normals at different configurations differ.
 
-    Returns the smallest pivot against what is usual.
+    Returns the smallest ratio of a pivot to its reference value.
     """
     q, v, L = st.q[k], st.v[k], st.L[k]
     for n in range(len(L)):
@@ -107,8 +111,9 @@ def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
 
 @noinline
 def predict(rule, first, ratio, sums, z):
-    """Increments of a step `ratio` times as long as that of the polynomial given; it starts where that
-    one ends (first = 1) or where it starts (first = 0). sums: scratch memory.
+    """Extrapolate the increments to a step `ratio` times as long as that of the given polynomial.
+
+    The new step starts where that one ends (first = 1) or where it starts (first = 0). sums: scratch memory.
     """
     nodes = rule.nodes
     stages = len(nodes)
@@ -120,7 +125,7 @@ def predict(rule, first, ratio, sums, z):
         for i in range(z.shape[1]):
             z[k, i] = -first * sums[stages - 1, i]
         for m in range(stages):
-            # the polynomial that is 1 at stage m, 0 at the others and at the start
+            # Lagrange polynomial: 1 at stage m, 0 at the other stages and at the start.
             x = s / nodes[m]
             for n in range(stages):
                 if n != m:
@@ -131,7 +136,7 @@ def predict(rule, first, ratio, sums, z):
 
 @kernel
 def start_stages(st, h, q0, v0):
-    """States of the stages before their projection, from the increments of velocities."""
+    """States of the stages before their projection, from the velocity increments."""
     A = st.rule.A
     for k in range(len(st.v)):
         for i in range(len(q0)):
@@ -145,7 +150,7 @@ def start_stages(st, h, q0, v0):
 
 @kernel
 def keep_power(ws, st, loads, k):
-    """Power of all forces at a stage just evaluated, and of those without potential."""
+    """Power of all forces, and of the non-conservative ones, at the stage evaluated last."""
     driven = eval_drive_power(loads, st.lam[k])
     st.power[k] = driven
     for i in range(len(ws.Q)):
@@ -156,10 +161,11 @@ def keep_power(ws, st, loads, k):
 
 @kernel
 def keep_angle_and_work(st, loads, h, length, angle_and_work_series, after):
-    """Angles and work in a step, as polynomials of the time since its start, and both at its end.
+    """Angles and work in a step as polynomials of the time since its start, and their values at its end.
 
-    The work is the integral of the polynomial through the stages' powers. What lies between the stages is less
-    exact than they are: a stiff damper or spring makes large forces of that, which do work on a drive.
+    The work is the integral of the polynomial through the powers at the stages. Between the stages the solution is
+    less accurate than at them: a stiff damper or spring turns this error into large forces, which do work on a
+    drive.
     """
     if loads is None:
         return
@@ -184,8 +190,9 @@ def keep_angle_and_work(st, loads, h, length, angle_and_work_series, after):
 
 @noinline
 def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
-    """Project so many stages and solve the equations of motion there; returns the smallest pivot against what is
-    usual. first: nothing is known of their projections.
+    """Project `count` stages and solve the equations of motion there; returns the smallest pivot ratio.
+
+    first: whether the stages have not been projected before.
     """
     nearest = 1.0
     for k in range(count):
@@ -206,7 +213,7 @@ def eval_stages(form, ws, st, loads, t, h, count, first, tolerance):
 
 @noinline
 def factorise_newton(form, tan, ws, st, loads, t, h):
-    """Newton's matrix at the stages as they are: in the freedoms, or in blocks of the coordinates."""
+    """Newton's matrix at the current stages: in the degrees of freedom, or in blocks of the coordinates."""
     for k in range(len(st.q)):
         at = t + st.rule.nodes[k] * h
         eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
@@ -219,8 +226,10 @@ def factorise_newton(form, tan, ws, st, loads, t, h):
 
 @noinline
 def iterate(form, tan, ws, st, loads, step, start, rate, counters):
-    """Newton on the stages from st.z on; returns how it ended, its rate, and the smallest pivot against
-    what is usual. start: the state at the start of the step; rate: of the last iteration.
+    """Newton's method for the stages, from st.z.
+
+    Returns the outcome, the convergence rate, and the smallest ratio of a pivot to its reference value. start: the
+    state at the start of the step. rate: of the last iteration.
     """
     t, h, tau, stale, wanted, weight = step
     q0, v0 = start[0], start[1]
@@ -265,9 +274,9 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
             return CONVERGED, rate, nearest
         if n > 0:
             if rate >= 0.5 and size <= LOOSE:
-                # rounding, divided by a small pivot
+                # Rounding errors, divided by a small pivot.
                 return (CONVERGED if size <= tolerance else STALLED), rate, nearest
-            # the first corrections come from a rough guess: what they tell of the rate is little
+            # The first corrections start from a rough guess and say little about the rate.
             left = MOST_ITERATIONS - 1 - n
             hopeless = rate >= 1.0 or rate**left / (1.0 - rate) * size > max(tolerance, LOOSE)
             if rate > 2.0 or (n > 1 and hopeless):
@@ -278,10 +287,10 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
 
 @noinline
 def eval_error(form, tan, st, h, tau, v0, a0):
-    """The error of a step beside this one, of the order of the stages: its largest entry, velocities times tau.
+    """Error estimate from an embedded formula of the order of the stages: its largest entry, velocities times tau.
 
-    st.dz[:, 0]: the error of position and velocity. st.bend: what the acceleration at the start is off the slope
-    of the stages' polynomial, without what is stiff.
+    st.dz[:, 0]: error of configuration and velocity. st.bend: difference between the acceleration at the start and
+    the slope of the stages' polynomial, without its stiff part.
     """
     weights, nu = st.rule.weights, st.rule.mu[0] / h
     start = len(st.q)
@@ -297,17 +306,17 @@ def eval_error(form, tan, st, h, tau, v0, a0):
     )
     for i in range(len(v0)):
         st.bend[i] = nu * st.dz[1, 0, i]
-    # written so that nan stays
+    # Written so that nan is kept.
     position, velocity = largest(st.dz[0, 0]), tau * largest(st.dz[1, 0])
     return position if not velocity > position else velocity
 
 
 @noinline
 def fill_polynomial(st, h, length, state, after):
-    """The polynomial of a step, from the fourth row of its start on: powers of the time since then.
+    """Polynomial of a step in the time since its start, stored from the fourth row of `state` on.
 
-    Its velocity is that of the stages with the acceleration at the start; a cubic leads to where the step ended,
-    which the projection moved.
+    Its velocity interpolates those of the stages and the acceleration at the start. A cubic is added so that it
+    ends at the projected end of the step.
     """
     dense = st.rule.dense
     stages = len(st.q)

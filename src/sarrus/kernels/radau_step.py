@@ -1,16 +1,16 @@
-"""Radau IIA with three or five stages on the motion over the constraints [HairerWanner1996, sec. IV.8].
+"""Radau IIA with three or five stages for the constrained motion [HairerWanner1996, sec. IV.8].
 
-A stage is taken back onto the constraints of position and velocity before it is used: with (q, v)~ the
-projected state of stage i,
+Each stage is projected onto the position and velocity constraints before it is used: with (q, v)~ the projected
+state of stage i,
 
     q' = v,     v' = a(t, q~, v~),     M a + J(q~)^T lam = Q(t, q~, v~),     J a = phi0'' - J' v~.
 
-So Phi = phi0 and J v = phi0' hold at every stage and every end of a step, as Gear, Gupta and Leimkuhler
-stabilise them [GearLeimkuhlerGupta1985]; here a projection does what their multipliers do, with the
-solve that all methods share: equations may depend on each other.
+So Phi = phi0 and J v = phi0' are satisfied at every stage and every end of a step, as in the stabilisation of
+Gear, Gupta and Leimkuhler [GearLeimkuhlerGupta1985]. A projection replaces their additional multipliers; it uses
+the solve that all methods share, so constraints may be redundant.
 
-Here are the steps: their lengths, which of them are rejected, and where they end. A try is one length of a step:
-Newton's method on its stages (radau_stages.py), its projected end, and all that may reject it.
+This file contains the step control: lengths of steps, their rejection, and their ends. A trial is one length of a
+step: Newton's method for its stages (radau_stages.py), its projected end, and all criteria that may reject it.
 """
 
 from typing import Any, NamedTuple
@@ -49,76 +49,82 @@ from .stepping import add_time, largest
 from .switches import ROUNDING as FORCE_ROUNDING
 from .switches import eval_share, find_jump, look_between, weigh_difference
 
-# what is kept from step to step: the next step, the last one and its error, the step that the factors were made
-# for, the rate of the last iteration; the largest velocity and kinetic energy so far; what rounding took from the
-# time; when a force of a user switched last, how often at once, and how many steps were cut short by that without
-# an end
+# Control data kept from step to step: the next step, the last one and its error, the step that the factors were
+# computed for, the rate of the last iteration; the largest velocity and kinetic energy so far; the rounding error
+# of the time; time of the last switch of a user force, number of switches in immediate succession, and number of
+# steps cut short without a switch at their end.
 NEXT, LAST, ERROR, FACTORED, RATE, SPEED, KINETIC = 0, 1, 2, 3, 4, 5, 6
 LOW, SWITCHED, AT_ONCE, CHATTER = 7, 8, 9, 10
-# of the step at hand: its length in this try and at first, by what its tolerances are looser, the length of an
-# earlier try that the first guess comes from, the smallest pivot of the stages against what is usual, how many
-# tries were rejected
+# Data of the current step: its length in this trial and in the first, the factor by which its tolerances are
+# relaxed, the length of the earlier trial that the first guess comes from, the smallest pivot ratio of the stages,
+# number of rejected trials.
 LENGTH, WANTED, LOOSE, GUESS, NEAREST, TRIED = 11, 12, 13, 14, 15, 16
-# tries to end it at a jump of a user's force, how large that is, and whether a try was ever cut by one
+# Number of attempts to end the step at a jump of a user force, size of the jump, and whether any trial was cut by
+# one.
 LOCATED, JUMP, CUT = 17, 18, 19
-# of its last try: whether it ends where a motion changes its polynomial, how Newton's method ended and after how
-# many iterations, the smallest pivot at the end, how far its projection moved it, its error, its kinetic energy
+# Data of its last trial: whether it ends where a drive changes its polynomial, outcome of Newton's method and
+# number of iterations, smallest pivot at the end, correction by the projection, error, kinetic energy.
 END, ENDED, SPENT, SMALLEST, OFF, MISSED, ENERGY = 20, 21, 22, 23, 24, 25, 26
 CONTROLS = 27
 
-# part of the tolerance that an iteration may leave, and the least that rounding allows
+# Part of the tolerance that an iteration may leave, and the least that rounding allows.
 ITERATION = 0.02
 LEAST = 1e-13
-# the factors serve on while the iteration converges faster than this
+# The factors are kept while the iteration converges faster than this.
 GOOD_RATE = 0.02
-# a step grows and shrinks by at most this; one that would grow by less stays, and so do the factors
+# Limits for the growth and reduction of a step. A step that would grow by less than LEAST_GROWTH keeps its length,
+# and so its factors.
 MOST_GROWTH = 4.0
 LEAST_GROWTH = 1.2
 MOST_SHRINK = 0.2
 SAFETY = 0.9
-# the projections may move the end of a step by so many local tolerances: another branch is further
+# The projections may move the end of a step by this many local tolerances: another branch is farther away.
 SLACK = 10.0
-# a step is made again if the estimate of its error is so many times what is aimed at: the estimate wavers, and
-# the error itself is far smaller
+# A step is repeated if its error estimate exceeds the target by this factor: the estimate fluctuates, and the true
+# error is far smaller.
 REFUSED = 2.0
-# kinetic energy may differ from the work of the forces by so many tolerances of what is exchanged; NOISE
-# is what rounding may do to a long chain. Ten times what series allows: the work is a sum over three stages,
-# not the integral of the motion's own polynomials
+# The kinetic energy may differ from the work of the forces by this many tolerances of the energy exchanged; NOISE
+# is the possible effect of rounding in a long chain. Ten times the value of the series method: the work is a sum
+# over three stages, not the integral of the motion's polynomials.
 ENERGY_SLACK = 1e4
 NOISE = 1e-9
-# steps below this part of the run would not end in any sensible time
+# With steps below this part of the run, it would not end in reasonable time.
 SHORTEST = 1e-12
-# near a singular position rounding may forbid any step: after so many tries all tolerances are ten times
-# looser, up to the loosest
+# Near a singular configuration rounding may prevent any step: after this many trials all tolerances are relaxed by
+# a factor of ten, up to LOOSEST.
 TRIES = 4
 OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
 LOOSEST = 1e-5
-# tries that are near one and tries that are not may alternate without end: halving a step to SHORTEST takes 40
+# Trials near a singularity and trials that are not may alternate endlessly. Halving a step to SHORTEST takes 40.
 MOST_TRIES = 200
 
-# forces of users are evaluated at so many shares of a step, and more in a long one
+# Smallest and largest number of points of a step at which user forces are evaluated.
 LEAST_SHARES = 8
 MOST_SHARES = 4096
-# times that are the same, of the time so far and of that in which the motion covers its own length
+# Times closer than this count as equal, relative to the time so far plus the time in which the motion covers its
+# own length.
 SAME_TIME = 1e-14
-# a jump so soon after a step, of its length, is at its end
+# A jump this soon after a step, relative to its length, counts as at its end.
 JUST_BEHIND = 1e-9
-# tries to end a step at a jump
+# Largest number of attempts to end a step at a jump.
 MOST_LOCATED = 12
-# jumps that follow each other within this part of the run, and so often, have no end
+# Jumps that follow each other within this part of the run, and this often, count as endless.
 SOON = 1e-9
 MOST_AT_ONCE = 30
-# steps in a row that are rejected first though no jump ends them: a force slides along its switch
+# Number of consecutive steps that are first rejected although they do not end at a jump: a force slides along its
+# switching surface.
 MOST_CHATTER = 200.0
 
-# no reason to end the run
+# The run continues.
 GOES_ON = -1
 
 
 class Goal(NamedTuple):
-    """Where a run goes: its end [s], the error of third order that a step may have, the tolerance of the
-    run, the longest step [s]; between [s]: how often forces of users are asked at least; weight: the largest
-    acceleration that weights would give.
+    """Target of a run.
+
+    t_end: its end [s]. local: admissible third-order error of a step. tolerance: of the run. longest: longest step
+    [s]. between: longest time between evaluations of user forces [s]. weight: the largest acceleration that
+    gravity would cause.
     """
 
     t_end: float
@@ -130,7 +136,7 @@ class Goal(NamedTuple):
 
 
 class RadauContext(NamedTuple):
-    """What all kernels of a step work with: form, memory of Newton's matrix, workspace, stages, loads or None."""
+    """Data for all kernels of a step: form, memory of Newton's matrix, workspace, stages, loads or None."""
 
     form: Any
     tan: Any
@@ -141,15 +147,13 @@ class RadauContext(NamedTuple):
 
 @kernel
 def has_user_forces(loads):
-    """Whether forces of users act."""
+    """Whether there are user forces."""
     return loads is not None and len(loads.user.calls) > 0
 
 
 @kernel
 def eval_reach(goal, control, h):
-    """By what an error of the velocity counts: the time in which it acts, until the motion covers its own length
-    or the run ends.
-    """
+    """Weight of a velocity error: the time until the motion covers its own length or the run ends."""
     return max(1.0 / (control[SPEED] + 1.0 / goal.t_end), h)
 
 
@@ -169,7 +173,7 @@ def start_run(parts, goal, control, t, state):
     speed = max(control[SPEED], np.sqrt(largest(a0)))
     if not np.isfinite(speed):
         return False
-    # a part of the time in which the motion covers its own length
+    # A fraction of the time in which the motion covers its own length.
     control[NEXT] = min(
         goal.longest, 0.5 * goal.local ** (1.0 / order) / max(speed, 1.0 / (goal.t_end - t))
     )
@@ -178,7 +182,7 @@ def start_run(parts, goal, control, t, state):
 
 @kernel
 def start_step(st, loads, goal, control):
-    """Nothing is known yet of the step at hand but the length that it should have."""
+    """Reset the data of the current step; only its desired length is known."""
     control[LENGTH] = min(control[NEXT], goal.longest)
     control[WANTED] = control[LENGTH]
     control[LOOSE] = control[NEAREST] = 1.0
@@ -191,19 +195,19 @@ def start_step(st, loads, goal, control):
 
 @noinline
 def choose_length(loads, goal, control, t, stop):
-    """The length of the next try, and whether it ends at `stop`; returns why there is none, or GOES_ON."""
+    """Length of the next trial, and whether it ends at `stop`; returns why there is none, or GOES_ON."""
     h = control[LENGTH]
     tried = int(control[TRIED])
     if tried > MOST_TRIES:
         return TOO_SHORT
     if tried > 0 and tried % TRIES == 0 and control[NEAREST] < SINGULAR_LANDING:
-        # rounding, not truncation: no step is short enough; go on a little looser, counted
+        # The cause is rounding, not truncation: no step is short enough. Relax the tolerances, and count it.
         control[LOOSE] *= 10.0
         h = control[WANTED]
         if control[LOOSE] * goal.local > LOOSEST:
             return TOO_SHORT
     located = control[LOCATED] > 0.0
-    # a last step that is too short to be worth one is avoided
+    # Avoid a very short last step.
     end = not located and t + 1.01 * h >= stop
     if end:
         h = stop - t
@@ -220,7 +224,7 @@ def choose_length(loads, goal, control, t, stop):
 
 @kernel
 def guess_stages(st, control):
-    """Increments of the stages to begin with: from the last try that converged, else from the last step."""
+    """Initial increments of the stages: from the last trial that converged, else from the last step."""
     h = control[LENGTH]
     if control[GUESS] > 0.0:
         predict(st.rule, 0.0, h / control[GUESS], st.sums[0], st.z[1])
@@ -230,13 +234,13 @@ def guess_stages(st, control):
                 st.z[1, k, i] = st.past[k, i]
         if control[LAST] > 0.0:
             predict(st.rule, 1.0, h / control[LAST], st.sums[0], st.z[1])
-    # another try begins with this one, if it converges
+    # Another trial starts from this one, if it converges.
     control[GUESS] = 0.0
 
 
 @noinline
 def solve_try(parts, goal, control, t, state, counters):
-    """Newton's method on the stages of a try; returns how it ended, and whether its matrix was new."""
+    """Newton's method for the stages of a trial; returns its outcome, and whether its matrix was new."""
     form, tan, ws, st, loads = parts.form, parts.tan, parts.ws, parts.st, parts.loads
     stages = len(st.rule.nodes)
     h = control[LENGTH]
@@ -266,12 +270,12 @@ def solve_try(parts, goal, control, t, state, counters):
 
 @kernel
 def shorten_failed(control, stale):
-    """The length of the next try after Newton's method failed."""
+    """Length of the next trial after Newton's method failed."""
     control[TRIED] += 1.0
     control[RATE] = 1.0
     tried = int(control[TRIED])
     if control[NEAREST] < SINGULAR_LANDING and tried % TRIES > 0:
-        # a stage too near to a singular position: the others lie next to it or beyond
+        # A stage is too near a singular configuration: try lengths with stages next to it or beyond.
         control[LENGTH] = control[WANTED] * OTHERS[tried % TRIES]
     elif stale:
         control[LENGTH] *= 0.5
@@ -280,7 +284,7 @@ def shorten_failed(control, stale):
 
 @noinline
 def eval_step_error(parts, goal, control, t, state):
-    """The error of a try against what is aimed at."""
+    """Error of a trial relative to the target."""
     form, tan, ws, st = parts.form, parts.tan, parts.ws, parts.st
     q0, v0, a0 = state[0], state[1], state[2]
     h = control[LENGTH]
@@ -288,7 +292,7 @@ def eval_step_error(parts, goal, control, t, state):
     loose = control[LOOSE]
     error = eval_error(form, tan, st, h, tau, v0, a0) / (loose * goal.local)
     if error >= REFUSED and (control[TRIED] > 0.0 or control[LAST] == 0.0):
-        # a stiff start: the error again, from where it would lead
+        # A stiff start: estimate the error again, from the state that the first estimate leads to.
         q, v, a = st.q[0], st.v[0], st.a[0]
         for i in range(len(q0)):
             q[i] = q0[i] + st.dz[0, 0, i]
@@ -300,15 +304,13 @@ def eval_step_error(parts, goal, control, t, state):
 
 @noinline
 def land(parts, goal, control, t, state, counters):
-    """The projected end of a try with its acceleration, and its error; returns its smallest pivot against what is
-    usual.
-    """
+    """Projected end of a trial with its acceleration, and its error; returns its smallest pivot ratio."""
     form, ws, st, loads = parts.form, parts.ws, parts.st, parts.loads
     final = len(st.rule.nodes) - 1
     h = control[LENGTH]
     start_stages(st, h, state[0], state[1])
     if loads is not None and len(loads.drives.equations) > 0:
-        # the last correction is large to forces that are stiff, and they do work on drives
+        # The last correction changes stiff forces considerably, and these do work on drives.
         anew = control[NEAREST] < SINGULAR_LANDING
         eval_stages(form, ws, st, loads, t, h, final, anew, 0.0)
         counters[FACTORISATIONS] += final
@@ -327,9 +329,10 @@ def land(parts, goal, control, t, state, counters):
 
 @kernel
 def eval_energy_misfit(form, st, goal, control, before):
-    """How far the kinetic energy at the end of a try is from the work of all forces, by the method's own rule.
+    """Mismatch between the kinetic energy at the end of a trial and the work of all forces.
 
-    Another branch of the motion has another. In stiff motions that rule is less exact than the states.
+    The work is computed by the method's quadrature. Another branch of the motion has another kinetic energy. In
+    stiff motions the quadrature is less accurate than the states.
     """
     stages, final = len(st.rule.nodes), len(st.rule.nodes) - 1
     h = control[LENGTH]
@@ -344,7 +347,7 @@ def eval_energy_misfit(form, st, goal, control, before):
 
 @noinline
 def cut_at_jump(parts, goal, control, t, same, state):
-    """Whether forces of users switch between the stages of a try; the next one ends before the jump."""
+    """Whether user forces switch between the stages of a trial; the next one then ends before the jump."""
     ws, st, loads = parts.ws, parts.st, parts.loads
     if loads is None:
         return False
@@ -358,7 +361,7 @@ def cut_at_jump(parts, goal, control, t, same, state):
         uneven = eval_reach(goal, control, h) * uneven / (control[LOOSE] * goal.tolerance)
     else:
         uneven = 0.0
-    # written so that nan is rejected too
+    # Written so that nan is rejected too.
     if uneven <= 1.0:
         return False
     control[CUT] = 1.0
@@ -366,7 +369,7 @@ def cut_at_jump(parts, goal, control, t, same, state):
     control[TRIED] += 1.0
     control[GUESS] = 0.0
     if right > 0.0 and control[LOCATED] < MOST_LOCATED:
-        # end the step just before the jump; one at its start is stepped over
+        # End the step just before the jump; step over a jump at its start.
         control[LOCATED] += 1.0
         control[JUMP] = change
         control[LENGTH] = left * h if left * h > 4.0 * same else 8.0 * same
@@ -378,7 +381,7 @@ def cut_at_jump(parts, goal, control, t, same, state):
 
 @kernel
 def growth(order, error, last_error, h, last_h, iterations):
-    """By what the next step may be longer: error ~ h^order, and as it changed over the last two steps."""
+    """Growth factor of the next step: error ~ h^order, and the change of the error over the last two steps."""
     safety = SAFETY * (2 * MOST_ITERATIONS + 1) / (2 * MOST_ITERATIONS + iterations)
     factor = (error + 1e-12) ** (-1.0 / order)
     if last_error > 0.0 and last_h > 0.0:
@@ -389,7 +392,7 @@ def growth(order, error, last_error, h, last_h, iterations):
 
 @kernel
 def shorten_rejected(st, control):
-    """The length of the next try after one whose end is not good enough."""
+    """Length of the next trial after one whose end was rejected."""
     h, error = control[LENGTH], control[MISSED]
     order = len(st.rule.nodes) + 1.0
     control[TRIED] += 1.0
@@ -401,7 +404,7 @@ def shorten_rejected(st, control):
 
 @noinline
 def try_step(parts, goal, control, t, stop, same, state, counters):
-    """Try a step until its end is good; returns why there is none, or GOES_ON."""
+    """Try a step until its end is accepted; returns why there is none, or GOES_ON."""
     form, st, loads = parts.form, parts.st, parts.loads
     before, _ = eval_energy(form, state[0], state[1])
     while True:
@@ -418,10 +421,10 @@ def try_step(parts, goal, control, t, stop, same, state, counters):
         if cut_at_jump(parts, goal, control, t, same, state):
             counters[REJECTED] += 1
             continue
-        # only near a singular position is there another branch
+        # There is another branch only near a singular configuration.
         near = min(control[NEAREST], pivot_ratio) < SINGULAR_LANDING
         close = control[OFF] <= SLACK * control[LOOSE] * goal.local
-        # written so that nan is rejected too
+        # Written so that nan is rejected too.
         if control[MISSED] < REFUSED and close and (wrong <= 1.0 or not near):
             return GOES_ON
         if control[LOCATED] > 0.0 and control[LENGTH] <= 8.0 * same:
@@ -432,7 +435,7 @@ def try_step(parts, goal, control, t, stop, same, state, counters):
 
 @noinline
 def land_after_jump(parts, goal, control, t, same, state, counters):
-    """End a step that was cut just after the jump, if it is there; returns its length and whether one switched."""
+    """If a step was cut at a jump, end it just after the jump; returns its length and whether a force switched."""
     form, ws, st, loads = parts.form, parts.ws, parts.st, parts.loads
     h = control[LENGTH]
     if loads is None:
@@ -444,7 +447,7 @@ def land_after_jump(parts, goal, control, t, same, state, counters):
     _, right = find_jump(ws, st, loads, t, h, state, 0.0, further, 1, control[JUMP])
     if not right > 0.0:
         return h, False
-    # time has to go on
+    # The time has to advance.
     right = max(right, 2.0 * same / h)
     length = right * h
     q, v, a = st.q[final], st.v[final], st.a[final]
@@ -459,7 +462,7 @@ def land_after_jump(parts, goal, control, t, same, state, counters):
 
 @kernel
 def keep_step(st, loads, control, length, state, after, angle_and_work_series, series_after):
-    """The state at the end of a step, and the polynomials that lead there."""
+    """Store the state at the end of a step, and the polynomials of the step."""
     h = control[LENGTH]
     stages, final = len(st.rule.nodes), len(st.rule.nodes) - 1
     for i in range(len(after[0])):
@@ -474,7 +477,7 @@ def keep_step(st, loads, control, length, state, after, angle_and_work_series, s
 
 @kernel
 def plan_next(st, control, speed, switched):
-    """The length of the next step, and what it is told of this one; speed: the largest at its end."""
+    """Length of the next step, and the data that it needs of this one; speed: largest final velocity."""
     h, error = control[LENGTH], control[MISSED]
     order = len(st.rule.nodes) + 1.0
     factor = growth(order, error, control[ERROR], h, control[LAST], control[SPENT])
@@ -483,13 +486,13 @@ def plan_next(st, control, speed, switched):
     control[NEXT] = h if 1.0 <= factor < LEAST_GROWTH else h * factor
     control[LAST] = h
     if control[LOCATED] > 0.0:
-        # the step was cut short by what the force does, not by the motion
+        # The step was cut short by the force, not by the motion.
         control[NEXT] = max(control[NEXT], 0.5 * control[WANTED])
     control[KINETIC] = max(control[KINETIC], control[ENERGY])
     control[SPEED] = max(control[SPEED], speed)
     control[ERROR] = max(error, 1e-2)
     if switched:
-        # nothing before tells what comes
+        # After a switch, earlier steps do not predict the next one.
         control[LAST] = control[ERROR] = 0.0
     for k in range(len(st.past)):
         for i in range(st.past.shape[1]):
@@ -498,7 +501,7 @@ def plan_next(st, control, speed, switched):
 
 @kernel
 def keep_watch(goal, control, switched, watch, counters):
-    """What monitors read of a step, and what it may have lost if its tolerances were looser."""
+    """Record data for monitors, and the possible loss of accuracy of a step with relaxed tolerances."""
     watch[0] = control[SMALLEST]
     watch[1] = control[OFF]
     watch[2] = 1.0 if switched else 0.0
@@ -515,18 +518,18 @@ def advance(
 ):
     """Step from store[0] to goal.t_end or until the store is full; returns the reason and the last row.
 
-    control: what is kept between calls. Outputs: times and states (position, velocity, acceleration)
-    at the ends of steps; sides: angles and work in them; watch: smallest pivot there, how far the landing was
-    moved, whether a force of a user switched, what the step may have lost if its tolerance was relaxed; counters.
+    control: data kept between calls. Outputs: times and states (configuration, velocity, acceleration) at the ends
+    of steps; angle_and_work_series: angles and work in them; watch: smallest pivot there, correction by the
+    projection, whether a user force switched, possible loss of accuracy if the tolerance was relaxed; counters.
     """
     parts = RadauContext(form, tan, ws, st, loads)
     if control[NEXT] == 0.0 and not start_run(parts, goal, control, times[0], store[0]):
         return NOT_FINITE, 0
     for n in range(store.shape[0] - 1):
         t, after = times[n], store[n + 1]
-        # a step ends where a motion changes its polynomial
+        # A step ends where a drive changes its polynomial.
         stop = min(goal.t_end, next_break(loads, t))
-        # times that are the same
+        # Times closer than this count as equal.
         same = SAME_TIME * (t + 1.0 / (control[SPEED] + 1.0 / goal.t_end))
         start_step(st, loads, goal, control)
         reason = try_step(parts, goal, control, t, stop, same, store[n], counters)

@@ -1,9 +1,9 @@
-"""The one recorder: states from the polynomials of steps, and what follows from the states.
+"""The recorder of all methods: samples states from the polynomials of steps and derives quantities from them.
 
-angles    those of the torsions, counted on beyond a turn
-work      of loads without potential and of drives: a series of the step, or the integral of the power
-a         the method's own; or M a + J^T lam = Q, J a = phi0'' - J' v
-energies  1/2 v^T M v;      -Q^T q and that of springs and torsions
+angles    of the torsion springs, unwrapped beyond a full turn
+work      of non-conservative loads and of drives: a series of the step, or the integral of the power
+a         the method's accelerations; or M a + J^T lam = Q, J a = phi0'' - J' v
+energies  1/2 v^T M v;      -Q^T q and that of springs and torsion springs
 norms     of Phi, Phi', Phi''
 """
 
@@ -51,20 +51,21 @@ from .solve import (
 )
 from .stepping import accelerate
 
-# what is known of the acceleration at an output: nothing yet, the method's own, or that of the polynomial
-# beside a singular position
+# Source of the acceleration at an output: not computed yet, the method, or the polynomial near a singular
+# configuration.
 UNKNOWN, OWN, BESIDE = 0, 1, 2
 
 
 class Sampling(NamedTuple):
     """How the polynomials of a method are sampled.
 
-    projects: outputs are taken back onto the constraints; own: the polynomials have the method's own
-    accelerations; same: outputs this close to the start of a step, in steps, are that start. Of projections:
-    damping and corrections as in `project_state`; one that moves by more than `limit`, or at a pivot smaller
-    than `near` of what is usual, would divide rounding by a vanishing pivot: there the polynomial is recorded
-    as it is. nodes, weights: Gauss's rule for the work, on -1 .. 1. same_factor: where the position moves by no
-    more, the factor of before serves for the velocity.
+    projects: outputs are projected onto the constraints. own: the polynomials contain the method's accelerations.
+    same: outputs this close to the start of a step, in steps, equal that start. damping, corrections: of
+    projections, as in `project_state`. limit, near: a projection that moves by more than `limit`, or at a pivot
+    smaller than `near` times its reference value, would divide rounding errors by a vanishing pivot; the
+    polynomial is then recorded without projection. nodes, weights: Gauss quadrature for the work, on -1 .. 1.
+    same_factor: if the projection moves the configuration by no more than this, the previous factor is used for
+    the velocity.
     """
 
     projects: bool
@@ -80,9 +81,10 @@ class Sampling(NamedTuple):
 
 
 class LaneWorkspace(NamedTuple):
-    """Memory in which outputs are projected side by side: as a `Workspace`, with the lanes for a last axis.
+    """Memory for the projection of several outputs in SIMD lanes: like a `Workspace`, with the lanes as last axis.
 
-    s: times since the start of the step; moved: how far lanes were moved, and whether that was enough.
+    s: times since the start of the step. moved: how far the lanes were moved, and whether the projection was
+    sufficient.
     """
 
     e: Floats
@@ -100,7 +102,7 @@ class LaneWorkspace(NamedTuple):
 
 
 def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> LaneWorkspace | None:
-    """Memory of lanes; None where outputs have to be projected one by one: damped, or with drives."""
+    """Memory of the lanes; None if outputs have to be projected one by one: with damping or drives."""
     driven = loads is not None and len(loads.drives.equations) > 0
     if not COMPILES or not sampling.projects or sampling.damping or driven:
         return None
@@ -113,7 +115,7 @@ def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> LaneWorksp
 
 
 class Outputs(NamedTuple):
-    """States at some times, one row a time; kept: what is known of a (see above)."""
+    """States at some times, one row per time. kept: source of a (see above)."""
 
     times: Floats
     q: Floats
@@ -126,7 +128,7 @@ class Outputs(NamedTuple):
 
 @kernel
 def settle_angles(loads, q):
-    """loads.theta: angles of the torsions at q, next to what they were; loads.f: forms there."""
+    """loads.theta: angles of the torsion springs at q, nearest to the previous ones; loads.f: forms there."""
     eval_load_forms(loads, q)
     for n in range(len(loads.torsions.first)):
         follow_angle(loads.torsions, n, loads.f, loads.theta)
@@ -134,14 +136,14 @@ def settle_angles(loads, q):
 
 @kernel
 def start_angles(loads, angles):
-    """Let loads.theta be some angles."""
+    """Set loads.theta."""
     for i in range(len(angles)):
         loads.theta[i] = angles[i]
 
 
 @noinline
 def eval_power(form, ws, loads, t, q, v):
-    """Power of loads without potential and of drives at a state."""
+    """Power of non-conservative loads and of drives at a state."""
     eval_loads(form, loads, t, q, v, ws.Q)
     power = eval_load_power(loads)
     if loads is not None and len(loads.drives.equations):
@@ -152,7 +154,7 @@ def eval_power(form, ws, loads, t, q, v):
 
 @noinline
 def integrate_power(form, ws, loads, sampling, pieces, n, part):
-    """Work over the first part [s] of a step; loads.theta follows the motion."""
+    """Work over the first `part` [s] of a step; loads.theta follows the motion."""
     work = 0.0
     for m in range(len(sampling.nodes)):
         s = 0.5 * part * (1.0 + sampling.nodes[m])
@@ -164,9 +166,10 @@ def integrate_power(form, ws, loads, sampling, pieces, n, part):
 
 @entry
 def fill_sides(form, ws, loads, sampling, pieces, carried):
-    """Angles and work at the start of each step, by walking through all of them.
+    """Angles and work at the start of each step, by integration through all steps.
 
-    carried: both at the first start, updated to the last. Outputs: pieces.angle_and_work_series, one term each.
+    carried: both at the start of the first step, updated to the end of the last. Outputs:
+    pieces.angle_and_work_series, one term each.
     """
     na = len(carried) - 1
     start_angles(loads, carried[:na])
@@ -186,7 +189,7 @@ def fill_sides(form, ws, loads, sampling, pieces, carried):
 
 @kernel
 def eval_sides(form, ws, loads, sampling, pieces, n, s):
-    """Work at s after the start of a step; loads.theta: angles near those there."""
+    """Work at time s after the start of a step; loads.theta: angles near those there."""
     na = len(loads.theta)
     angle_and_work_series = pieces.angle_and_work_series[n]
     last = angle_and_work_series.shape[1] - 1
@@ -200,7 +203,7 @@ def eval_sides(form, ws, loads, sampling, pieces, n, s):
 
 @kernel
 def find_share(sampling, starts, n, t):
-    """How far a time lies behind the start of a step."""
+    """Time since the start of a step."""
     h = starts[n + 1] - starts[n] if n + 1 < len(starts) else 0.0
     s = t - starts[n]
     if s <= sampling.same * h or (h == 0.0 and sampling.same > 0.0):
@@ -210,14 +213,14 @@ def find_share(sampling, starts, n, t):
 
 @kernel
 def sample_state(form, ws, loads, sampling, qc, order, s, t, h):
-    """ws.q, ws.v: the state at t, s after the start of a step of length h; returns what is known of a."""
+    """ws.q, ws.v: the state at t, s after the start of a step of length h; returns the source of a."""
     eval_piece(qc, order, s, ws.q, ws.v)
     kept = OWN if sampling.own else UNKNOWN
     if sampling.projects:
         moved, turned, _, pivot_ratio = project_state(
             form, ws, loads, t, sampling.damping, sampling.corrections, 0.0, sampling.same_factor, ws.q, ws.v
         )  # fmt: skip
-        # written so that nan is rejected too
+        # Written so that nan is rejected too.
         if pivot_ratio < sampling.near or not max(moved, h * turned) <= sampling.limit:
             eval_piece(qc, order, s, ws.q, ws.v)
             kept = BESIDE
@@ -226,7 +229,7 @@ def sample_state(form, ws, loads, sampling, qc, order, s, t, h):
 
 @cold
 def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
-    """Position and velocity of output k in step n."""
+    """Configuration and velocity of output k in step n."""
     qc, order = pieces.coefficients[n], pieces.orders[n]
     s = find_share(sampling, pieces.starts, n, out.times[k])
     h = pieces.starts[n + 1] - pieces.starts[n] if n + 1 < len(pieces.starts) else 0.0
@@ -241,10 +244,10 @@ def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
 
 @noinline
 def project_lanes(form, side, reference_pivots, near, corrections, same):
-    """Positions and velocities back onto the constraints, as `project_state` does it, lane by lane.
+    """Project configurations and velocities onto the constraints as `project_state` does, for all lanes.
 
-    side: memory of lanes. Its last rows tell how far each lane was moved, and its smallest pivot against what is
-    usual; below 0 where it needs more care than this.
+    side: memory of the lanes. Its last rows contain how far each lane was moved, and a margin of its smallest
+    pivot ratio; below 0 if the lane needs a more careful projection.
     """
     ws = in_lanes(side)
     eval_forms(form, ws.q, ws.e)
@@ -279,7 +282,8 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
             smallest = min(smallest, pivot)
             pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
     turned = project_velocity(form, ws, None, 1, ws.v)
-    # rows that say whether this was enough: another factor, more refinements, parts that pivots change
+    # Margin of this projection: negative if a lane needs another factor, more refinements, or has exchanged
+    # pivots.
     care = min(pivot_ratio - near, smallest - WEAK_PIVOT)
     if same > 0.0:
         care = min(care, same - moved)
@@ -289,7 +293,7 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
 
 @kernel
 def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
-    """Position and velocity of some outputs from k on in step n: side by side; alone those that need more care."""
+    """Configuration and velocity of outputs k .. k + count - 1 in step n: in lanes, difficult ones separately."""
     wide = in_lanes(side)
     for lane in range(WIDTH):
         t = out.times[k + min(lane, count - 1)]
@@ -298,7 +302,7 @@ def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
     near = max(sampling.near, SINGULAR_LANDING)
     project_lanes(form, side, ws.reference_pivots, near, sampling.corrections, sampling.same_factor)
     for lane in range(count):
-        # written so that nan is taken care of too
+        # Written so that nan is handled too.
         if side.moved[1, lane] > 0.0 and side.moved[0, lane] < np.inf:
             for i in range(len(ws.q)):
                 out.q[k + lane, i] = side.q[i, lane]
@@ -312,8 +316,9 @@ def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
 def sample(form, ws, loads, side, sampling, pieces, count, out):
     """States at increasing times from the first `count` pieces.
 
-    A last piece without length holds the end itself. ws.usual: pivots as usual; side: memory of lanes, where
-    outputs may be projected side by side. Outputs: out, all of it; out.a only where out.kept says so.
+    A last piece of zero length represents the end itself. ws.reference_pivots: reference values of the pivots.
+    side: memory of the lanes, if outputs may be projected in SIMD lanes. Outputs: all of out; out.a only where
+    out.kept indicates it.
     """
     starts = pieces.starts
     times = out.times
@@ -349,7 +354,7 @@ def sample(form, ws, loads, side, sampling, pieces, count, out):
 
 @entry
 def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
-    """Fill in out.a where it is not known: equations of motion, violations taken back as `accelerate` says."""
+    """Compute the missing out.a from the equations of motion; `accelerate` stabilises constraint violations."""
     for k in range(len(out.times)):
         if out.kept[k] == UNKNOWN:
             if loads is not None:
@@ -362,7 +367,7 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 
 @entry
 def eval_forces(form, ws, loads, out, forces):
-    """Forces of the drives, not a number beside a singular position."""
+    """Forces of the drives; nan near a singular configuration."""
     for k in range(len(out.times)):
         if out.kept[k] == BESIDE or loads is None:
             for m in range(forces.shape[1]):
@@ -376,7 +381,7 @@ def eval_forces(form, ws, loads, out, forces):
 
 @entry
 def eval_norms(form, ws, loads, out, norms):
-    """Norms of Phi, Phi', Phi'', one row a time; out.a has to be complete."""
+    """Norms of Phi, Phi', Phi'', one row per time; out.a has to be complete."""
     for k in range(len(out.times)):
         eval_drives(loads, out.times[k])
         eval_forms(form, out.q[k], ws.e)
@@ -396,7 +401,7 @@ def eval_norms(form, ws, loads, out, norms):
 
 @entry
 def eval_energies(form, loads, out, energies):
-    """Kinetic energy, and potential energy with that of springs and torsions: two rows."""
+    """Two rows: kinetic energy, and potential energy including springs and torsion springs."""
     for k in range(len(out.times)):
         kinetic, potential = eval_energy(form, out.q[k], out.v[k])
         if loads is not None:
@@ -406,8 +411,8 @@ def eval_energies(form, loads, out, energies):
         energies[1, k] = potential
 
 
-# places in the totals of a run: total and potential energy at its start, the largest energy exchanged so far, and
-# the largest term of the energy so far, of which rounding is a share
+# Indices of the totals of a run: total and potential energy at its start, largest energy exchanged so far, and
+# largest term of the energy so far, which determines the rounding error.
 FIRST_ENERGY, FIRST_POTENTIAL, MOST_EXCHANGED, MOST_HELD = range(4)
 TOTALS = 4
 
@@ -416,13 +421,14 @@ TOTALS = 4
 def weigh_steps(form, loads, pieces, carried, restored, is_first, state, totals, drift, exchanged):
     """Energy balance at the start of each step and at the end of the last, one entry each.
 
-    carried: angles and work at the end; restored: energy correction before each step; is_first: the run begins
-    with these steps. Outputs: state: position and velocity at the end; totals, updated; drift: energy error of the
-    integration; exchanged: the largest so far of kinetic energy, change of the potential, and work.
+    carried: angles and work at the end. restored: energy correction before each step. is_first: whether the run
+    starts with these steps. Outputs: state: configuration and velocity at the end; totals, updated; drift: energy
+    error of the integration; exchanged: the largest so far of kinetic energy, change of the potential energy, and
+    work.
     """
     q, v = state[0], state[1]
     for n in range(len(drift)):
-        # the end of the last step is that of its polynomial
+        # The end of the last step is the end of its polynomial.
         k = min(n, len(pieces.orders) - 1)
         ends = n > k
         s = pieces.starts[n] - pieces.starts[k] if ends else 0.0

@@ -1,21 +1,22 @@
-"""Why a compiled time loop returned; the sentences are in methods/status.py."""
+"""Reasons why a compiled time loop returned. The corresponding messages are in methods/status.py."""
 
-# the end of the run is reached, or the buffer is full
+# The run reached its end; the buffer is full.
 DONE = 0
 FULL = 1
-# no step keeps constraints, branch and energy; no step is short enough
+# No step satisfies constraints, branch and energy; no step is short enough.
 STUCK = 2
 TOO_SHORT = 3
-# accelerations, or the whole state, are no numbers any more
+# Accelerations are not finite; the whole state is not finite.
 NOT_FINITE = 4
 OVERFLOW = 5
-# the iteration of a step does not converge; loops are torn open; chosen velocities depend on each other
+# The iteration of a step does not converge; a loop does not close; the chosen independent velocities are linearly
+# dependent.
 NOT_CONVERGED = 6
 TORN = 7
 LOST_RANK = 8
-# behind a singular stretch nobody can tell which motion the run is on
+# After the neighbourhood of a singular configuration the branch of the motion cannot be determined.
 UNCERTAIN = 9
-# forces of users switch to and fro without time passing
+# User forces switch back and forth without time advancing.
 SWITCHING = 10
-# steps go on with numbers of more digits, or of fewer
+# The next steps need another precision: double-double instead of double, or the reverse.
 OTHER_DIGITS = 11

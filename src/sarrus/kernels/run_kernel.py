@@ -1,9 +1,9 @@
-"""A whole run as one kernel: steps, outputs, and what is to be reported, for runs that need no Python on the way.
+"""A whole run as one kernel: steps, outputs and summary, for runs that need no Python in between.
 
-The steps are those of series.py and the outputs those of record.py, so the numbers are those of a single run by
-`simulate`, bit by bit. Whatever `simulate` would decide in Python ends such a run as UNCERTAIN, and `simulate`
-does it again: a landing near a singular configuration, whose branch has to be certified; an energy balance that is
-worth a note; dampers that may be stiff; drives that contradict each other.
+The steps are those of series_step.py and the outputs those of recording.py, so the numbers are bitwise those of a
+single run by `simulate`. Whatever `simulate` would decide in Python ends such a run as UNCERTAIN, and the run
+falls back to `simulate`: a step that ends near a singular configuration, whose branch has to be certified; an
+energy balance that requires a note; dampers that may be stiff; drives that contradict each other.
 """
 
 from __future__ import annotations
@@ -46,29 +46,30 @@ from .series_step import (
 from .simd import shared
 from .step_control import ASKED_AFTER, LEFT, STIFF, drift_at_rest, noted_drift
 
-# columns of places and of velocities
+# Columns read from configurations and from velocities.
 PLACE, RATE = 0, 1
-# places in the summary: how far landings were moved at most, what steps may have lost in sum, the energy put back,
-# the energy at the start as outputs have it, the largest drift from it at the outputs, and of the balance: largest
-# energy exchanged, largest one it is a difference of, strain energy at the start
+# Indices of the summary: largest correction by a projection, sum of the possible accuracy losses of steps, sum of
+# the energy corrections, energy at the start as computed for outputs, largest drift from it at the outputs, and of
+# the energy balance: largest energy exchanged, largest term of the energy, strain energy at the start.
 (MOST_MOVED, LOST, PUT_BACK, START_ENERGY, DRIFT, MOST_EXCHANGED, MOST_HELD, START_STRAIN) = range(
     8
 )
-# when dampers were looked at last
+# Time of the last check of the dampers.
 SINCE = 8
 SUMMARY = 9
-# places in the counts: why the run ended, the next output, the number of the run
+# Indices of the counts: why the run ended, the next output, the number of the run.
 REASON, NEXT, ME = 0, 1, 2
 COUNTS = 3
-# a run is left to `simulate` a little before that would write a note, or try another method: the two measure at
-# the same places, but sum in other orders
+# A run falls back to `simulate` slightly before `simulate` would write a note or try another method: the two
+# evaluate at the same times but sum in different orders.
 ALIKE = 0.9
 
 
 class RunRules(NamedTuple):
-    """What all runs of a group follow: rules of steps and outputs, and where `simulate` has to judge.
+    """Rules for all runs of a group: rules of steps and outputs, and where `simulate` has to decide.
 
-    setting: the tolerance that a user gave; damped: whether there are dampers; most_steps: steps at most.
+    setting: the tolerance that the user gave. damped: whether there are dampers. most_steps: largest number of
+    steps.
     """
 
     steps: StepRules
@@ -79,7 +80,7 @@ class RunRules(NamedTuple):
 
 
 class StepSeries(NamedTuple):
-    """Memory of one step: series of the motion, of angles and work, and what is seen at its end (series.py)."""
+    """Memory of one step: series of the motion, of angles and work, and the record of its end (series_step.py)."""
 
     qc: Floats
     angle_and_work_series: Floats
@@ -87,7 +88,7 @@ class StepSeries(NamedTuple):
 
 
 class ReadingColumns(NamedTuple):
-    """Columns that are read of a state: rows over coordinates or their rates, compressed, and an offset."""
+    """Columns to be read from a state: rows over coordinates or their rates, compressed, and an offset."""
 
     level: Ints
     start: Ints
@@ -97,7 +98,7 @@ class ReadingColumns(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """What is kept of a run: numbers above, counts, least and largest of each column, and those at the end."""
+    """Data kept of a run: summary, counts; smallest, largest and final value of each column."""
 
     summary: Floats
     counts: Ints
@@ -107,11 +108,11 @@ class RunSummary(NamedTuple):
 
 
 class OutputArrays(NamedTuple):
-    """Where outputs go.
+    """Where outputs are stored.
 
-    times: of the outputs [s], from 0 to the end of the run; counted: the first that was requested, and the one
-    after the last. stride: column c of output k of a run is at run stride[0] + k stride[1] + c stride[2], k
-    counted from the first one; stride[3]: 0 if they go nowhere.
+    times: of the outputs [s], from 0 to the end of the run. counted: the first output requested, and the one after
+    the last. stride: column c of output k of a run is at run stride[0] + k stride[1] + c stride[2], with k counted
+    from the first one requested; stride[3]: 0 if outputs are not stored.
     """
 
     times: Floats
@@ -121,7 +122,7 @@ class OutputArrays(NamedTuple):
 
 
 def make_record(columns: int) -> RunSummary:
-    """Memory for what is kept of a run."""
+    """Memory for the data kept of a run."""
     return RunSummary(
         np.zeros(SUMMARY), np.zeros(COUNTS, np.int64), *(np.zeros(columns) for _ in range(3))
     )
@@ -139,7 +140,7 @@ def read_column(readings, c, q, v):
 
 @kernel
 def eval_balance(form, out, loads, s, angle_and_work_series, restored):
-    """Kinetic and potential energy minus the work and what was put back, s after the start of a step.
+    """Kinetic and potential energy minus work and energy corrections, s after the start of a step.
 
     out.q, out.v: the state there.
     """
@@ -158,7 +159,7 @@ def eval_balance(form, out, loads, s, angle_and_work_series, restored):
 
 @kernel
 def keep_output(out, readings, record, output, k, energy):
-    """Columns and energy of output k, their extremes, and those at the end."""
+    """Store columns and energy of output k, update the extremes, and store the values at the end."""
     if k == 0:
         record.summary[START_ENERGY] = energy
     wanted = output.counted[0] <= k < output.counted[1]
@@ -182,7 +183,7 @@ def keep_output(out, readings, record, output, k, energy):
 
 @kernel
 def sample_outputs(form, out, loads, rules, readings, record, output, ends, t0, order, kept, step):
-    """Outputs in the step just taken from t0 on, all that are left if the run ends with it."""
+    """Outputs in the step just taken from t0; all remaining ones if the run ends with it."""
     t = kept.balance[TIME]
     k = record.counts[NEXT]
     restored = record.summary[PUT_BACK]
@@ -200,7 +201,7 @@ def sample_outputs(form, out, loads, rules, readings, record, output, ends, t0, 
 
 @kernel
 def start_record(form, loads, kept, record):
-    """What is measured from the start on."""
+    """Initialise the quantities that are measured from the start on."""
     if loads is not None:
         eval_load_forms(loads, kept.state[0])
         record.summary[START_STRAIN] = eval_load_energy(loads, kept.carried)
@@ -211,7 +212,7 @@ def start_record(form, loads, kept, record):
 
 @kernel
 def is_balanced(ws, setting, kept, record):
-    """Whether nothing is to be reported of the energy balance after a step: see methods/energy_balance.py."""
+    """Whether the energy balance after a step needs no note: see methods/energy_balance.py."""
     summary, step = record.summary, ws.step
     exchanged = max(step[EXCHANGED], abs(step[STRAIN] - summary[START_STRAIN]))
     summary[MOST_EXCHANGED] = max(summary[MOST_EXCHANGED], exchanged)
@@ -219,15 +220,15 @@ def is_balanced(ws, setting, kept, record):
     allowed = noted_drift(setting) * summary[MOST_EXCHANGED]
     allowed += drift_at_rest(setting, summary[MOST_HELD])
     drift = abs(step[END_ENERGY] - summary[PUT_BACK] - kept.balance[FIRST_ENERGY])
-    # written so that nan is not
+    # Written so that nan gives False.
     return drift <= ALIKE * allowed
 
 
 @kernel
 def may_be_stiff(form, ws, loads, rules, kept, record):
-    """Whether dampers may limit the steps, so that another method is worth a trial: see methods/auto.py.
+    """Whether dampers may limit the steps, so that a trial of another method pays: see methods/auto.py.
 
-    The sum of the rates of decay is larger than each of them; it is looked at after so many steps each.
+    The sum of the decay rates is larger than each of them. It is checked once every ASKED_AFTER steps.
     """
     t, since = kept.balance[TIME], record.summary[SINCE]
     if kept.counters[STEPS] % ASKED_AFTER != 0:
@@ -241,14 +242,14 @@ def may_be_stiff(form, ws, loads, rules, kept, record):
 
 @kernel
 def contradicts(form, ws, loads):
-    """Whether drives contradict each other, or joints, at the landing."""
+    """Whether drives contradict each other, or joints, at the projected end of a step."""
     left = eval_constraints(form, ws.e, ws.phi)
     return drive_constraints(form, loads, left, ws.phi) > CONTRADICTION
 
 
 @kernel
 def judge_step(form, ws, loads, rules, kept, seen, record):
-    """Why the run has to be left to `simulate` after a step; FULL if it goes on."""
+    """Why the run has to fall back to `simulate` after a step; FULL if it continues."""
     if seen[PIVOT_RATIO] < SINGULAR_LANDING or kept.counters[RELAXED] >= CRAWLING_STEPS:
         return UNCERTAIN
     if not is_balanced(ws, rules.setting, kept, record):
@@ -263,9 +264,9 @@ def judge_step(form, ws, loads, rules, kept, seen, record):
 
 @entry
 def run(form, ws, out, loads, rules, readings, kept, step, record, output):
-    """From the start to the end; record.counts[ME]: the number of the run.
+    """Run from the start to the end; record.counts[ME]: the number of the run.
 
-    out: a workspace for outputs, whose usual pivots are those of ws; step: memory of one step. Outputs: kept,
+    out: a workspace for outputs, whose reference pivots are those of ws. step: memory of one step. Outputs: kept,
     record, output.
     """
     begin(form, ws, loads, rules.steps, 0.0, kept)

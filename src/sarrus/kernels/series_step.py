@@ -1,12 +1,13 @@
-"""Taylor series of the motion, step by step [Pryce2001, NedialkovPryce2008, JorbaZou2005].
+"""Taylor series integration of the motion [Pryce2001, NedialkovPryce2008, JorbaZou2005].
 
-With q(t0 + s) = sum q_k s^k and lam = sum lam_k s^k the quadratic equations give one linear system a
+With q(t0 + s) = sum q_k s^k and lam = sum lam_k s^k, the quadratic equations give one linear system per
 coefficient, all with the same matrix:
 
     [ M   J0^T ] [ q_{k+2}              ]   [ (Q_k - sum_{j<k} J_{k-j}^T lam_j) / ((k+2)(k+1)) ]
     [ J0  0    ] [ lam_k / ((k+2)(k+1)) ] = [ - 1/2 sum_{j=1..k+1} B(q_j, q_{k+2-j})            ]
 
-Loads add their own Q_k, drives the coefficient phi0_{k+2} of their right side: see loads.py.
+Force elements contribute to Q_k. Drives contribute the coefficient phi0_{k+2} of their right-hand side. See
+applied_forces.py.
 """
 
 from functools import lru_cache
@@ -75,45 +76,47 @@ from .step_control import (
 from .stepping import add_time
 
 LOG_STILL = np.log(STILL)
-# of the orders of terms, and of those before
+# Reciprocals of the orders of terms, and of those orders minus one.
 INVERSE = 1.0 / np.maximum(np.arange(fill_lanes(HIGHEST_ORDER + 1)), 1.0)
 INVERSE_BEFORE = np.append(1.0, INVERSE[:-1])
-# coordinates up to which coefficients are made ahead: of larger mechanisms one too many costs more
+# Up to this number of coordinates, coefficients are computed ahead. In larger mechanisms an unused coefficient
+# costs more than an additional check.
 SMALL = 8
-# of what may be missing of the work of drives in a run: in a step near a singular configuration
+# Near a singular configuration one step may miss this share of the work error of drives that a whole run may have.
 STEP_SHARE = 0.1
-# of a coefficient: numbers end at 1e308
+# Largest admissible coefficient; doubles overflow at 1e308.
 LARGEST = 1e300
 
-# places in the counters; the last two: steps after which the tolerance is shared next, landings near a singular
-# configuration
+# Indices of the counters. The last two: number of steps after which the tolerance is shared next, and number of
+# steps that ended near a singular configuration.
 STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, RELAXED, NEXT_SHARE, NEAR_SINGULAR = range(7)
 COUNTERS = 7
-# places in the balance of a run: energy at its start, largest kinetic energy and velocity so far, what rounding
-# took from the time, the time, the tolerance of a step, the sum of all constant forces, the largest velocity for
-# which the log was taken, and that log
+# Indices of the balance of a run: energy at its start, largest kinetic energy and velocity so far, rounding error
+# of the time, time, tolerance of a step, sum of the magnitudes of all constant forces, largest velocity of which
+# the log was computed, and that log.
 (FIRST_ENERGY, SCALE, FASTEST, LOW_TIME, TIME, LOCAL, WEIGHT, HEARD, LOG_SPEED) = range(9)
 BALANCE = 9
-# places in ws.step: energy and strain energy where the step begins, the smallest pivot and the smallest pivot
-# ratio there; and of its landing: smallest pivot, pivot ratio, correction, kinetic energy, energy, energy
-# exchanged, all that energies are differences of, strain energy, work, and the tolerance that it met
+# Indices of ws.step. At the start of the step: energy, strain energy, smallest pivot, smallest pivot ratio. At its
+# projected end: smallest pivot, pivot ratio, correction by the projection, kinetic energy, energy, energy
+# exchanged, magnitude of the terms whose differences are the energies, strain energy, work, and the tolerance that
+# was met.
 (ENERGY, STORED, SMALLEST, RATIO) = range(4)
 (END_SMALLEST, END_RATIO, OFF, KINETIC, END_ENERGY, EXCHANGED, HELD, STRAIN, WORK, MET) = range(
     4, 14
 )
-# columns of what is seen at the end of a step: the smallest pivot, how far the landing was moved, the smallest
-# pivot against what is usual, what the step may have lost, and the energy that was put back after it
+# Columns of the record of a step: smallest pivot at its end, correction by the projection, smallest ratio of a
+# pivot to its reference value, possible loss of accuracy, and the energy correction after the step.
 PIVOT, MOVED, PIVOT_RATIO, LOSS, RESTORED = 0, 1, 2, 3, 4
 SEEN = 5
 
 
 class StepRules(NamedTuple):
-    """What all steps of a run follow.
+    """Settings shared by all steps of a run.
 
-    t_end: end of the run [s]; tolerance: of a step, before it is shared among many; shares: whether a long run
-    shares it; share_every: steps after which that is decided again; holds: whether energy is corrected after
-    steps (see `keeps_energy`); widens: whether steps that begin near a singular configuration are left to
-    double-double numbers, which leave all others to doubles; log_cost: of each order.
+    t_end: end of the run [s]. tolerance: of a step, before it is shared among many steps. shares: whether a long
+    run shares it. share_every: number of steps after which the share is computed again. holds: whether the energy
+    is corrected after steps (see `keeps_energy`). widens: whether steps that start near a singular configuration
+    use double-double arithmetic while all others use doubles. log_cost: log of the cost of each order.
     """
 
     t_end: float
@@ -129,15 +132,15 @@ class StepRules(NamedTuple):
 def make_rules(
     t_end: float, tolerance: float, shares: bool, share_every: int, holds: bool, widens: bool
 ) -> StepRules:
-    """Rules for the steps of a run; equal ones are the same object, whose words are read once (arguments.py)."""
+    """Rules for the steps of a run; cached, so that equal rules are converted only once (arguments.py)."""
     return StepRules(t_end, tolerance, shares, share_every, holds, widens, log_cost())
 
 
 class StepperState(NamedTuple):
-    """What a run keeps from step to step.
+    """State that a run carries from step to step.
 
-    state: position and velocity, consistent; carried: angles of torsions and the work of loads and drives,
-    empty without them; balance, counters: see the places above.
+    state: consistent configuration and velocity. carried: angles of torsion springs and the work of loads and
+    drives; empty without these. balance, counters: see the indices above.
     """
 
     state: Floats
@@ -147,7 +150,7 @@ class StepperState(NamedTuple):
 
 
 def make_state(coordinates: int, carried: int, tolerance: float) -> StepperState:
-    """The state of a run before its first step, at rest at the origin of the coordinates."""
+    """State of a run before its first step, at rest at the origin of the coordinates."""
     balance = np.zeros(BALANCE)
     balance[LOCAL] = tolerance
     state = np.zeros((2, coordinates))
@@ -156,10 +159,10 @@ def make_state(coordinates: int, carried: int, tolerance: float) -> StepperState
 
 @kernel
 def least_order(loads):
-    """The lowest order that a step may have.
+    """Lowest order that a step may have.
 
-    A polynomial of a drive that starts with a high power has vanishing coefficients before it; they say
-    nothing about what is left out.
+    The polynomial of a drive that starts with a high power has vanishing coefficients below it. These give no
+    information about the truncation error.
     """
     if loads is None or len(loads.drives.equations) == 0:
         return 3
@@ -168,11 +171,11 @@ def least_order(loads):
 
 @kernel
 def eval_step_limits(ws, first, last, log_tolerance, log_speed):
-    """ws.reach: log of the steps at which terms of order first .. last are as small as the tolerance.
+    """ws.reach: log of the step lengths at which terms of order first .. last equal the tolerance.
 
-    In place and in velocity: log_speed is that of SWIFT times the largest velocity, infinite if only the place
-    counts. Where the motion covers less than a link in a step the velocity asks for more, else the place; a way
-    below STILL is none.
+    Both configuration and velocity count. log_speed is the log of SWIFT times the largest velocity; it is infinite
+    if only the configuration counts. If the motion covers less than a link length in a step, the velocity is the
+    stricter criterion, otherwise the configuration is. Displacements below STILL count as zero.
     """
     reach = rows_of_lanes(ws.reach)
     sizes = rows_of_lanes(ws.log_size)
@@ -190,7 +193,7 @@ def eval_step_limits(ws, first, last, log_tolerance, log_speed):
 
 @kernel
 def eval_log_sizes(ws, first, last):
-    """ws.log_size: log of ws.size, the largest entries of coefficients first .. last."""
+    """ws.log_size: log of ws.size, the largest entry of each coefficient first .. last."""
     width = width_of(ws.size)
     for t in range(first // width, last // width + 1):
         rows_of_lanes(ws.log_size)[t] = np.log(rows_of_lanes(ws.size)[t] + 1e-300)
@@ -198,11 +201,13 @@ def eval_log_sizes(ws, first, last):
 
 @noinline
 def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refinements, ahead, qc):
-    """Coefficients about t from q_0, q_1 on, as many as pay; returns the highest one, order and log of the step.
+    """Compute as many coefficients about t as are worth their cost, from q_0 and q_1.
 
-    These are as `choose_step` says, if the order is not above the highest. ahead: so many coefficients are made
-    before the first is looked at; what they say is asked as if they had come one by one. ws.size, ws.log_size,
-    ws.reach: the largest entry of each coefficient, its log, and how far it lets a step go.
+    Returns the highest coefficient, the order and the log of the step length. Order and step length are those of
+    `choose_step` if the order does not exceed the highest coefficient. ahead: number of coefficients that are
+    computed before the first is checked; the checks give the same result as if the coefficients were computed one
+    by one. ws.size, ws.log_size, ws.reach: largest entry of each coefficient, its log, and the log of the step
+    length that it allows.
     """
     if loads is not None:
         start_loads(loads, qc[0], qc[1])
@@ -224,7 +229,7 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
         eval_log_sizes(ws, first, last)
         eval_step_limits(ws, first, last, log_tolerance, log_speed)
         for m in range(first, last + 1):
-            # velocities and accelerations are up to a thousand times larger
+            # Velocities and accelerations are up to a thousand times larger.
             if not ws.size[m] < LARGEST:
                 known = m - 1
                 break
@@ -239,17 +244,17 @@ def make_series(form, ws, loads, t, log_tolerance, log_speed, log_cost, refineme
                 break
         first = shared(last + 1)
         last = shared(first)
-    # no step has a lower order: the best of those from the least on is to be asked for
+    # Steps of lower order are not allowed: the caller chooses the best order from the lowest allowed one on.
     return known, order if order >= least else known + 1, log_step
 
 
 @kernel
 def choose_step(ws, least, known, log_cost):
-    """The order (from `least` to `known`) and the log of the step, given the reaches of the coefficients.
+    """Order (from `least` to `known`) and log of the step length, given the step limits of the coefficients.
 
-    A series of order p allows the step h_p at which its last two terms are as small as the
-    tolerance. The order that gives the largest h_p / cost(p) sets the step. Close to a singular
-    position rounding makes high coefficients look large; a low order then wins and still jumps far.
+    A series of order p allows the step h_p at which its last two terms equal the tolerance. The order with the
+    largest h_p / cost(p) determines the step. Near a singular configuration rounding inflates the high
+    coefficients; a low order is then best and still allows a long step.
     """
     best = -np.inf
     lowest = min(least, known)
@@ -266,7 +271,7 @@ def choose_step(ws, least, known, log_cost):
 
 @kernel
 def raise_order(ws, order, known, log_step, log_tolerance):
-    """Further coefficients are used as far as their terms stay below the tolerance: they are there."""
+    """Use further coefficients that are already computed as long as their terms stay below the tolerance."""
     for m in range(order + 1, known + 1):
         if not ws.log_size[m] + m * log_step <= log_tolerance:
             break
@@ -276,9 +281,9 @@ def raise_order(ws, order, known, log_step, log_tolerance):
 
 @kernel
 def longest_step_at_rest(form, ws, refinements, lost, v):
-    """How long a step may be where nothing moves: until what its solve leaves open moves it by `lost`.
+    """Longest step of a mechanism at rest: until the residual of the linear solve moves it by `lost`.
 
-    Infinite where the motion itself goes further until then: its terms set the limit.
+    Infinite if the motion itself goes further in that time: the terms of the series then limit the step.
     """
     left = 0.0
     for c in range(len(form.eps)):
@@ -302,10 +307,10 @@ def log_reached(log_size, order, log_step):
 
 @noinline
 def land(form, ws, loads, t, qc, order, h, tolerance):
-    """End of a step at t, projected: ws.q, ws.v with the factor of K there.
+    """Project the end of a step, at time t: ws.q, ws.v, with the factor of K there.
 
-    Returns how far the projections moved position and velocity, the smallest pivot, and the smallest
-    against what is usual.
+    Returns how far the projections moved configuration and velocity, the smallest pivot, and the smallest ratio of
+    a pivot to its reference value.
     """
     eval_polynomial(qc, order, h, ws.q, ws.v)
     corrections = WIDE_CORRECTIONS if is_wide(ws.q) else CORRECTIONS
@@ -314,7 +319,7 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
 
 @kernel
 def keep_angle_and_work(loads, known, carried, angle_and_work_series):
-    """Coefficients of angles and work in a step, zero beyond those known."""
+    """Coefficients of angles and work in a step; zero above the highest computed one."""
     na = len(carried) - 1
     for i in range(na):
         for k in range(angle_and_work_series.shape[1]):
@@ -326,7 +331,10 @@ def keep_angle_and_work(loads, known, carried, angle_and_work_series):
 
 @noinline
 def begin(form, ws, loads, rules, t, kept):
-    """Factor of K where steps begin, and what they are measured by; at the first one the balance of the run."""
+    """Factorise K at the start of the steps and compute the reference values for their errors.
+
+    Before the first step, also initialise the balance of the run.
+    """
     state, carried, balance, counters = kept
     q, v = state[0], state[1]
     if len(ws.inverse) > 0:
@@ -348,8 +356,8 @@ def begin(form, ws, loads, rules, t, kept):
     ws.step[SMALLEST] = smallest
     ws.step[RATIO] = ratio
     balance[TIME] = t
-    # what an error of the energy is measured by: the largest kinetic energy so far; at rest in an
-    # equilibrium there is none, but the rounding of the work of gravity
+    # Energy errors are relative to the largest kinetic energy so far. At rest in an equilibrium this is zero, and
+    # only the rounding error of the work of gravity remains.
     if counters[STEPS] == 0:
         balance[FIRST_ENERGY] = energy
         balance[SCALE] = kinetic
@@ -366,11 +374,12 @@ def begin(form, ws, loads, rules, t, kept):
 
 @kernel
 def restore_energy(v, kinetic, gap):
-    """Change the velocity so that the kinetic energy grows by a gap, small against it.
+    """Scale the velocity so that the kinetic energy increases by `gap`, which is small compared with it.
 
-    Energy is an invariant of the motion as the constraints are [HairerLubichWanner2006, section IV.4]. What steps
-    gain or lose of it would add up, and what that does to the place add up again. Of all velocities with the right
-    energy the multiple is the nearest, measured by the masses, and it stays on the constraints.
+    Energy is an invariant of the motion, as the constraints are [HairerLubichWanner2006, section IV.4]. The energy
+    errors of the steps would accumulate, and their effect on the configuration would accumulate again. Of all
+    velocities with the correct energy, the multiple is the nearest one in the mass metric, and it satisfies the
+    constraints.
     """
     share = gap / (2.0 * kinetic)
     for i in range(len(v)):
@@ -379,9 +388,7 @@ def restore_energy(v, kinetic, gap):
 
 @kernel
 def choose_order(ws, rules, least, known, order, log_step, local, near, balance):
-    """Order and log of the length of a step for a tolerance, from those that `make_series` proposes for its
-    own.
-    """
+    """Order and log of the length of a step for a tolerance, starting from the proposal of `make_series`."""
     tolerance, log_speed = balance[LOCAL], balance[LOG_SPEED]
     log_local = np.log(local)
     if local != tolerance:
@@ -390,13 +397,13 @@ def choose_order(ws, rules, least, known, order, log_step, local, near, balance)
         order, log_step = choose_step(ws, least, known, rules.log_cost)
     order = raise_order(ws, order, known, log_step, log_local)
     if balance[FASTEST] == 0.0:
-        # from rest: there is no velocity but what this step reaches
+        # From rest the only velocity is the one that this step reaches.
         reached = np.log(SWIFT) + log_reached(ws.log_size, order, log_step)
         eval_step_limits(ws, 2, known, log_local, reached)
         order, log_step = choose_step(ws, least, known, rules.log_cost)
         order = raise_order(ws, order, known, log_step, log_local)
-    # what a step leaves out of the velocity does not count where rounding rules, near a singular configuration: a
-    # shorter step would lead to ever smaller ones
+    # Near a singular configuration rounding dominates, and the truncation error of the velocity is ignored: a
+    # shorter step would lead to ever smaller ones.
     if near:
         eval_step_limits(ws, 2, known, log_local, np.inf)
         few, log_jump = choose_step(ws, least, known, rules.log_cost)
@@ -408,9 +415,9 @@ def choose_order(ws, rules, least, known, order, log_step, local, near, balance)
 
 @kernel
 def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, kept):
-    """Energy and correction of a landing, in ws.step; returns whether it may be kept.
+    """Compute energy and correction of the projected end of a step, in ws.step; returns whether it is accepted.
 
-    near: whether the step begins or ends near a singular configuration.
+    near: whether the step starts or ends near a singular configuration.
     """
     balance, step = kept.balance, ws.step
     kinetic, potential = eval_energy(form, ws.q, ws.v)
@@ -422,7 +429,7 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
         strain = land_loads(loads, known, h, ws.q)
         work = kept.carried[na] + eval_series(loads.work, 2 * known, h)
         now += strain - work
-        # where little moves, what springs, dampers and drives exchange is what counts
+        # If little moves, the relevant energy is what springs, dampers and drives exchange.
         exchanged = max(kinetic, abs(strain - step[STORED]), abs(work))
         held += abs(strain) + abs(work)
         step[STRAIN] = strain
@@ -433,7 +440,7 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
     allowed = ENERGY_SLACK * (tolerance + NOISE) * scale + 1e-12 * held
     most = DRIFT_SLACK * allowed
     if loads is not None and len(loads.drives.equations) > 0:
-        # the work of a drive has half of the digits there; another branch has another velocity
+        # Near a singularity the work of a drive has half of the digits. On another branch the velocity differs.
         most = max(most, DRIFT_DRIVEN * scale)
         allowed = choose(near, max(allowed, STEP_SHARE * DRIFT_DRIVEN * scale), allowed)
     step[OFF] = off
@@ -441,16 +448,17 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
     step[END_ENERGY] = now
     step[EXCHANGED] = exchanged
     step[HELD] = held
-    # written so that nan is rejected too
+    # Written so that nan is rejected too.
     drifts = abs(now - balance[FIRST_ENERGY]) <= most
     return off <= SLACK * local + NOISE and abs(now - step[ENERGY]) <= allowed and drifts
 
 
 @kernel
 def find_landing(form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc):
-    """Choose order and length of a step and land; returns FULL (or why there is no step), order and length.
+    """Choose order and length of a step and project its end.
 
-    ws.q, ws.v, ws.L: the projected landing; ws.step: what it is judged by.
+    Returns FULL (or why there is no step), order and length. ws.q, ws.v, ws.L: the projected end. ws.step: the
+    quantities for its acceptance.
     """
     balance, counters = kept.balance, kept.counters
     t, local, least = balance[TIME], balance[LOCAL], least_order(loads)
@@ -463,16 +471,16 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
             order, log_step = choose_order(
                 ws, rules, least, known, order, log_step, local, near, balance
             )
-            # exp of a huge step would overflow; the end of the run is nearer
+            # exp of a huge step would overflow; the end of the run is nearer.
             h = min(np.exp(min(log_step, 600.0)), most)
         if not (h >= stop - t or t + h > t):
-            # time stands still: the motion turns infinitely fast here
+            # The time does not advance: the motion reverses infinitely fast here.
             return STUCK, order, h
         moved, turned, smallest, ratio = land(form, ws, loads, t + h, qc, order, h, balance[LOCAL])
         counters[FACTORISATIONS] += 2
-        # a step that starts at a singular configuration is noisy: land elsewhere, best a little after it
-        # (beyond the end of the run too: what is recorded there comes from the series)
-        # and not beyond a break, where the motion of a drive goes on otherwise
+        # A step that starts at a singular configuration is noisy, so end the step elsewhere, best slightly after
+        # it. The step may pass the end of the run, because recorded values come from the series, but not a break,
+        # after which the motion of a drive follows another polynomial.
         if (
             ratio < SINGULAR_LANDING
             and elsewhere < ELSEWHERE
@@ -485,11 +493,12 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
             if elsewhere <= 2:
                 h *= BEYOND
             elif elsewhere < ELSEWHERE and first_order > LOW_ORDER:
-                # a series without noise leads over it from nearer too
+                # A series without noise also passes it from a shorter distance.
                 h = 0.5 * first
                 elsewhere = ELSEWHERE - 1
             elif elsewhere < ELSEWHERE and ratio < ws.step[RATIO] < SINGULAR_LANDING:
-                # the second such landing, nearer than the first: over it now, or steps crawl into it
+                # This is the second such step end, nearer than the first. Pass the singularity now; otherwise the
+                # steps get ever smaller.
                 local = min(10.0 * local, LOOSEST)
                 chooses = True
             else:
@@ -505,7 +514,7 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
         most = h
         chooses = attempts % TRIES == 0
         if chooses:
-            # rounding, not truncation: no step is small enough; go on a little looser, counted
+            # The cause is rounding, not truncation: no step is small enough. Relax the tolerance, and count it.
             local *= 10.0
             if local > LOOSEST:
                 return STUCK, order, h
@@ -517,7 +526,7 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
 
 @kernel
 def correct_energy(rules, ws, balance):
-    """Put back after a step what it gained or lost of the energy, where that is an invariant; returns it."""
+    """Correct the energy error after a step if the energy is an invariant; returns the correction."""
     kinetic, held, scale = ws.step[KINETIC], ws.step[HELD], balance[SCALE]
     whole = held + abs(balance[FIRST_ENERGY])
     gap = balance[FIRST_ENERGY] - rounded(ws.step[END_ENERGY])
@@ -535,10 +544,11 @@ def correct_energy(rules, ws, balance):
 
 @kernel
 def share_tolerance(rules, kept):
-    """What steps lose adds up, and what they gain in energy adds up twice: in a long run each may lose less.
+    """Reduce the tolerance of a step in long runs.
 
-    Decided after some steps, by how many there will be; not for runs that end within the first FIRST_STEPS.
-    Near singular configurations rounding rules, and the tolerance would only be relaxed again.
+    The errors of steps add up, and the effect of their energy errors grows quadratically. The tolerance is set
+    after some steps, from the expected number of steps; runs that end within the first FIRST_STEPS keep theirs.
+    Near singular configurations rounding dominates, and a smaller tolerance would only be relaxed again.
     """
     balance, counters = kept.balance, kept.counters
     t, steps = balance[TIME], counters[STEPS]
@@ -554,7 +564,7 @@ def share_tolerance(rules, kept):
 
 @kernel
 def keep_step(form, ws, loads, rules, known, h, stop, kept, angle_and_work_series, seen):
-    """The landing is where the run goes on; seen: what is seen there."""
+    """Continue the run from the projected end of the step. seen: output, the record of the step."""
     state, carried, balance, counters = kept
     step = ws.step
     tolerance, t = balance[LOCAL], balance[TIME]
@@ -583,7 +593,7 @@ def keep_step(form, ws, loads, rules, known, h, stop, kept, angle_and_work_serie
             carried[i] = loads.theta[i]
         carried[na] = work
         if h > stop - t:
-            # landed beyond the end: angles and work are those at the end, like all that is recorded
+            # The step ends after the end of the run: take angles and work at that end, as for all recorded values.
             for i in range(na + 1):
                 carried[i] = eval_series(
                     angle_and_work_series[i], angle_and_work_series.shape[1] - 1, stop - t
@@ -605,10 +615,11 @@ def keep_step(form, ws, loads, rules, known, h, stop, kept, angle_and_work_serie
 
 @kernel
 def is_for_others(form, ws, rules, n, near, counters):
-    """Whether a step is for numbers of the other kind: doubles, or double-double ones near singularities.
+    """Whether a step needs the other precision: double, or double-double near singularities.
 
-    Where the first step of a run begins is not known yet; at the border both may see themselves on the other
-    side, so double-double numbers take a step.
+    At the first step of a run it is not yet known whether it starts near a singularity. At the boundary each
+    precision may leave the step to the other one, so double-double arithmetic always takes the first step of a
+    call.
     """
     if is_wide(ws.q):
         return n > 0 and not near
@@ -617,10 +628,11 @@ def is_for_others(form, ws, rules, n, near, counters):
 
 @noinline
 def take_step(form, ws, loads, rules, n, ahead, kept, qc, angle_and_work_series, seen):
-    """The n-th step of a call; returns FULL, DONE, or why there is none, its order, and the highest coefficient.
+    """Take step n of a call. Returns FULL, DONE or why there is no step, its order, and the highest coefficient.
 
-    kept: updated; ahead: coefficients that are made before the first is looked at; loads: None if there is nothing
-    but constant forces. Outputs: qc, sides: series of the motion, of angles and work; seen: see the columns above.
+    kept: updated. ahead: number of coefficients that are computed before the first is checked. loads: None if
+    there are only constant forces. Outputs: qc, angle_and_work_series: series of the motion, and of angles and
+    work; seen: see the columns above.
     """
     state, carried, balance, counters = kept
     for i in range(state.shape[1]):
@@ -631,7 +643,7 @@ def take_step(form, ws, loads, rules, n, ahead, kept, qc, angle_and_work_series,
     near = is_near_singular(form, ws.L, ws.reference_pivots, balance[FASTEST] == 0.0)
     if is_for_others(form, ws, rules, n, near, counters):
         return OTHER_DIGITS, 0, 0
-    # without eps there is as little left as after a refinement
+    # With eps = 0 the residual is as small as after a refinement.
     refined = refinements
     if (refinements > 0 or adds_up(form, ws.step[SMALLEST], tolerance)) and is_regular(form, ws.L):
         factorise_exactly(form, ws.J, ws.L)
@@ -651,7 +663,7 @@ def take_step(form, ws, loads, rules, n, ahead, kept, qc, angle_and_work_series,
         known = min(known, work_coefficients(loads, ws.lam, known))
     if known < 3:
         return NOT_FINITE, 0, made
-    # a step ends where a motion changes its polynomial
+    # A step ends where a drive changes its polynomial.
     stop = min(rules.t_end, rounded(next_break(loads, t)))
     most = stop - t
     if not near:
@@ -672,9 +684,9 @@ def take_step(form, ws, loads, rules, n, ahead, kept, qc, angle_and_work_series,
 
 @kernel
 def look_ahead(ws, known):
-    """Coefficients that are made before the first is looked at, given how many paid in the step before.
+    """Number of coefficients to compute before the first check, given how many were useful in the last step.
 
-    Of quick ones two too many cost less than to look twice more.
+    If coefficients are cheap, two unused ones cost less than two additional checks.
     """
     if len(ws.q) > SMALL:
         return 0
@@ -683,9 +695,9 @@ def look_ahead(ws, known):
 
 @entry
 def advance(form, ws, loads, rules, t, kept, pieces, watch):
-    """Step from t until the end or until the buffers are full; returns the reason and how many steps.
+    """Step from t until the end or until the buffers are full; returns the reason and the number of steps.
 
-    Arguments as for `take_step`; pieces, watch: a row for each step.
+    Arguments as for `take_step`. pieces, watch: one row per step.
     """
     starts, orders, coefficients, angle_and_work_series, reference_pivots = pieces
     counters = kept.counters
@@ -714,7 +726,7 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
             reference_pivots[n, k] = ws.reference_pivots[k]
         if reason == DONE:
             return DONE, n + 1
-        # a run that will not end within this memory is asked how long it is
+        # If the run will not end within this buffer, return so that its length can be estimated.
         taken, now = n + 1, starts[n + 1]
         if taken == ASKED_AFTER == counters[STEPS] and taken * (rules.t_end - now) > (
             coefficients.shape[0] - taken
@@ -725,7 +737,7 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
 
 @entry
 def polish(form, ws, loads, t, state):
-    """Position and velocity at t back onto the constraints with all digits; returns what is left of these."""
+    """Project a state at t onto the constraints to full precision; returns the largest residual."""
     project_state(form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1])
     left = eval_constraints(form, ws.e, ws.phi)
     return rounded(drive_constraints(form, loads, left, ws.phi))
@@ -733,7 +745,7 @@ def polish(form, ws, loads, t, state):
 
 @entry
 def expand(form, ws, loads, t, log_cost, state, qc):
-    """Coefficients about a state that is polished first; returns the highest one."""
+    """Coefficients about a state, which is first projected to full precision; returns the highest one."""
     _, _, smallest, _ = project_state(
         form, ws, loads, t, 0.0, WIDE_CORRECTIONS, 0.0, 0.0, state[0], state[1]
     )
@@ -747,7 +759,7 @@ def expand(form, ws, loads, t, log_cost, state, qc):
 
 @entry
 def close_start(form, ws, q, phi0):
-    """Right sides with which all constraints are met at a position to the last digit."""
+    """Right-hand sides with which a configuration satisfies all constraints to the last digit."""
     eval_forms(form, q, ws.e)
     eval_constraints(form, ws.e, ws.phi)
     for k in range(len(phi0)):
@@ -756,7 +768,7 @@ def close_start(form, ws, q, phi0):
 
 @entry
 def land_at(form, ws, loads, t, qc, order, h, state):
-    """The projected end at t of a step of length h; returns how far it was moved, and the smallest pivot."""
+    """Projected end, at time t, of a step of length h; returns how far it was moved, and the smallest pivot."""
     moved, _, smallest, _ = land(form, ws, loads, t, qc, order, h, 0.0)
     for i in range(len(form.Q)):
         state[0, i] = ws.q[i]

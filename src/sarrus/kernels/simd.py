@@ -1,11 +1,11 @@
-"""Several numbers at once: kernels over SIMD lanes.
+"""SIMD lanes: several numbers at once.
 
-The same kernels that work on numbers work on lanes, rows of WIDTH numbers, where they are given arrays of these:
-sums, products, `max` and `abs` are taken lane by lane, and what lanes share is still a number. Only where lanes
-differ in what to do a kernel says so with the words below. Tables of structure are read once for all lanes.
+Kernels for numbers also work on lanes, rows of WIDTH numbers, if they are given arrays of these: sums, products,
+`max` and `abs` are evaluated lane by lane, and values that all lanes share are still single numbers. Only where
+lanes need different treatment, a kernel uses the functions below. Index tables are read once for all lanes.
 
-Lanes are used in two ways. Within a run, products or outputs lie side by side. In an ensemble whole runs do,
-each in a lane of its own, and nothing within a run: `language/masks.py` translates the same kernels for that.
+Lanes are used in two ways. Within a run, they contain products or outputs. In an ensemble, each lane contains a
+whole run, and there are no lanes within a run: `language/masks.py` translates the same kernels for that.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from typing import Any
 
 import numpy as np
 
-# numbers side by side: a register of AVX-512, two of AVX2
+# Numbers per row of lanes: one AVX-512 register, or two of AVX2.
 WIDTH = 8
 
 
 def in_lanes(arrays: Any) -> Any:
-    """Arrays whose last axis are lanes, as arrays of lanes; also all of a tuple."""
+    """Arrays whose last axis is the lanes, as arrays of lanes; also for all arrays of a tuple."""
     return arrays
 
 
 def rows_of_lanes(row: Any) -> Any:
-    """A row of numbers, as many as fill lanes, as an array of lanes."""
+    """A row of numbers, padded to whole rows of lanes, as an array of lanes."""
     return row.reshape(-1, WIDTH)
 
 
 def lanes_from(row: Any, t: int, count: int) -> Any:
-    """The lanes of a row of so many numbers from the t-th on."""
+    """The lanes of a row of `count` numbers, from the t-th on."""
     return row.reshape(-1, WIDTH)[t:]
 
 
 def width_of(row: Any) -> int:
-    """How many numbers of a row are taken at once."""
+    """Number of entries of a row that are processed at once."""
     return WIDTH
 
 
 def shared(x: Any) -> Any:
     """A number that all runs of a group share: the largest of theirs.
 
-    For lengths of loops and places in arrays, where more than a run needs does no harm.
+    For loop lengths and array indices, where more than a run needs is harmless.
     """
     return x
 
 
 def fill_lanes(count: int) -> int:
-    """How many numbers fill lanes and are at least so many."""
+    """`count` rounded up to whole rows of lanes."""
     return -(-count // WIDTH) * WIDTH
 
 
 def choose(mask: Any, a: Any, b: Any) -> Any:
-    """One or the other, lane by lane."""
+    """a where the mask is true, else b, lane by lane."""
     return np.where(mask, a, b)
 
 
 def any_lane(mask: Any) -> Any:
-    """Whether it is true in any lane."""
+    """Whether the mask is true in any lane."""
     return np.any(mask)

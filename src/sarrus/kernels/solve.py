@@ -1,10 +1,11 @@
-"""The one linear solve: K = [M + rho Js^T Js, J^T; J, -eps] = L D L^T in a static order.
+"""The linear solve of all methods: K = [M + rho Js^T Js, J^T; J, -eps] = L D L^T in a static order.
 
-K is quasi-definite, so the factorisation exists for every symmetric order without pivoting
-[Vanderbei1995]. A dependent equation shows as a pivot that falls to about -eps; its multiplier absorbs
-rounding along the null space of J^T, which exerts no force.
+K is quasi-definite, so the factorisation exists for every symmetric order without pivoting [Vanderbei1995]. A
+redundant equation gives a pivot of about -eps; its multiplier absorbs rounding along the null space of J^T, which
+exerts no force.
 
-With it states go back onto the constraints: position by Newton, velocity mass-orthogonally, with one factor.
+The same factor projects states onto the constraints: configurations by Newton's method, velocities orthogonally in
+the mass metric.
 """
 
 import numpy as np
@@ -35,7 +36,7 @@ from .step_control import BESIDE, MOST_REFINEMENTS
 
 @kernel
 def assemble_blocks(form, J, larger, L):
-    """M + rho Js^T Js and -eps, times `larger`; the blocks of J are left zero."""
+    """M + rho Js^T Js, and -eps times `larger`; the blocks of J stay zero."""
     for k in range(len(L)):
         L[k] = 0.0
     for k in range(len(form.K_M)):
@@ -49,7 +50,7 @@ def assemble_blocks(form, J, larger, L):
 
 @noinline
 def factorise_damped(form, J, damping, L):
-    """K with a larger eps: `damping` of each equation's own J M^-1 J^T is added to it."""
+    """Factorise K with a larger eps: `damping` times the equation's diagonal entry of J M^-1 J^T is added."""
     assemble_blocks(form, J, 1.0 + damping / EPS, L)
     n = len(form.pos_q) + len(form.pos_c)
     for k in range(len(J)):
@@ -71,26 +72,27 @@ def factorise_damped(form, J, damping, L):
 
 @kernel
 def factorise(form, J, L):
-    """Assemble and factorise K. L: the inverses of the n pivots, then the entries of L."""
+    """Assemble and factorise K. L: inverses of the n pivots, then the entries of L."""
     factorise_damped(form, J, 0.0, L)
 
 
 @kernel
 def relative_pivot(form, L, k):
-    """The pivot of an equation over eps / EPS, the size it would have alone."""
+    """Pivot of an equation relative to eps / EPS, the size that it would have alone."""
     return -EPS / (L[form.pos_c[k]] * form.eps[k])
 
 
 @kernel
 def learn_pivots(form, L, reference_pivots):
-    """Keep the largest relative pivot of each equation so far in `reference_pivots`; negative while redundant.
+    """Update the largest relative pivot of each equation in `reference_pivots`; negative while it is redundant.
 
-    Equations that depend on each other may change their parts: one becomes independent of those before it while
-    another ceases to be. Then the other counts as redundant from there on: the rank is the same. Where several
-    have fallen by a part of that, and together by what it rose, nothing is decided yet: it stays redundant.
-    More than an equation has alone counts as that: where inertia in its way all but vanishes pivots have no bound.
+    Linearly dependent equations may exchange roles: one becomes independent of the preceding ones while another
+    becomes dependent. The other then counts as redundant from there on, and the rank stays the same. If several
+    pivots have each dropped by a part of that, and together by as much as this one rose, the case is undecided and
+    the equation stays redundant. A pivot is limited to the value that the equation has alone: if the inertia in
+    its direction almost vanishes, pivots are unbounded.
     """
-    # where none has fallen, as at the start, none is sought
+    # If no pivot has dropped, as at the start, no search is needed.
     low = 0
     lost = 1.0
     for k in range(len(reference_pivots)):
@@ -109,7 +111,7 @@ def learn_pivots(form, L, reference_pivots):
             for j in range(len(reference_pivots)):
                 if reference_pivots[j] > PERMANENT_PIVOT:
                     other = relative_pivot(form, L, j)
-                    # one that rose only while parts changed has not far to fall
+                    # A pivot that rose only during the exchange has less far to drop.
                     bound = max(SINGULAR_LANDING * reference_pivots[j], PERMANENT_PIVOT)
                     if other < bound and other / reference_pivots[j] < least:
                         least = other / reference_pivots[j]
@@ -124,12 +126,12 @@ def learn_pivots(form, L, reference_pivots):
 
 @kernel
 def eval_pivots(form, L, reference_pivots):
-    """The smallest relative pivot, and the smallest against what is usual for its equation.
+    """Smallest relative pivot, and smallest ratio of a relative pivot to its reference value.
 
-    An equation that never had more than PERMANENT_PIVOT is redundant at every position: it says nothing
-    about singular ones (its pivot is eps, and that of the equations it depends on). But where its pivot rises
-    while another falls, the two change their parts and nothing is singular: their product tells, which stays
-    about EPS (that of all pivots is the determinant of J M^-1 J^T + eps).
+    An equation whose relative pivot never exceeded PERMANENT_PIVOT is redundant at every configuration and does
+    not indicate singular ones (its pivot consists of its eps and those of the equations it depends on). If its
+    pivot rises while another drops, the two equations exchange roles and the configuration is not singular. Their
+    product decides, which stays about EPS (the product of all pivots is the determinant of J M^-1 J^T + eps).
     """
     smallest = 1.0
     pivot_ratio = 1.0
@@ -162,11 +164,11 @@ def eval_pivots(form, L, reference_pivots):
 
 @kernel
 def is_near_singular(form, L, reference_pivots, resting):
-    """Whether the factor is that of a position beside a singular one: a pivot is a small share of what is usual.
+    """Whether the configuration is near a singular one: a pivot is small relative to its reference value.
 
-    Where nothing is usual yet, at the start of a run: it is smaller than any of a regular equation, and more
-    than a redundant one has. Of a start at rest nobody knows whether the equation is redundant, or the position
-    singular: there that it is small is enough.
+    At the start of a run there is no reference yet. A pivot is then small if it is smaller than any of a regular
+    equation but larger than that of a redundant one. For a start at rest, a redundant equation cannot be
+    distinguished from a singular configuration: any small pivot is then sufficient.
     """
     for k in range(len(reference_pivots)):
         pivot = relative_pivot(form, L, k)
@@ -180,7 +182,7 @@ def is_near_singular(form, L, reference_pivots, resting):
 
 @kernel
 def is_regular(form, L):
-    """Whether every equation is far from depending on others, whatever is usual."""
+    """Whether every equation is far from dependence on others, without regard to reference values."""
     smallest = 1.0
     for k in range(len(form.pos_c)):
         smallest = min(smallest, relative_pivot(form, L, k))
@@ -189,24 +191,24 @@ def is_regular(form, L):
 
 @kernel
 def adds_up(form, smallest, tolerance):
-    """Whether what eps leaves open in each equation counts at the far end of a chain of all of them.
+    """Whether the effect of eps in each equation matters at the far end of a chain of all of them.
 
-    Before a singular position the coefficients of a series multiply it, until steps crawl.
+    Near a singular configuration the coefficients of a series amplify it, until steps become ever smaller.
     """
     return tolerance * rounded(smallest) < EPS * len(form.phi0)
 
 
 @kernel
 def factorise_exactly(form, J, L):
-    """K without eps, for a regular position: what is solved with it needs no refinement."""
+    """Factorise K without eps, for a regular configuration: solves with it need no refinement."""
     factorise_damped(form, J, -EPS, L)
 
 
 @kernel
 def eliminate_pair(order, n, L, U):
-    """Factorise an unsymmetric matrix in place; L: the n pivots, then the columns of L; U: the rows of U.
+    """Factorise an unsymmetric matrix in place. L: the n pivots, then the columns of L; U: the rows of U.
 
-    No pivot is sought: the order puts each constraint after its coordinates. order: pattern of the factor.
+    There is no pivoting: the order puts each constraint after its coordinates. order: pattern of the factor.
     """
     t = 0
     for j in range(n):
@@ -220,7 +222,7 @@ def eliminate_pair(order, n, L, U):
             L[order.L_target[t]] -= below * U[a]
             t += 1
             for b in range(a + 1, last):
-                # entry (b, a) of L and (a, b) of U
+                # Entry (b, a) of L and (a, b) of U.
                 L[order.L_target[t]] -= right * L[b]
                 U[order.L_target[t]] -= below * U[b]
                 t += 1
@@ -239,7 +241,8 @@ def solve_pair(order, L, U, x):
             x[order.L_row[a]] -= L[n + a] * s
     for j in range(n - 1, -1, -1):
         s = x[j] * L[j]
-        # from the far end: the nearest unknown was found last, and only the last product waits for it
+        # Start with the farthest unknown: the nearest one is computed last, so only the last product has to wait
+        # for it.
         for a in range(order.L_start[j + 1] - 1, order.L_start[j] - 1, -1):
             s -= U[n + a] * x[order.L_row[a]]
         x[j] = s
@@ -253,7 +256,7 @@ def solve_factored(form, L, x):
 
 @kernel
 def add_augmentation(form, J, b):
-    """Add rho Js^T r2 to the first block of a right side."""
+    """Add rho Js^T r2 to the first block of a right-hand side."""
     for k in range(len(J)):
         rho = form.rho[form.J_eq[k]]
         if rho != 0.0:
@@ -262,7 +265,7 @@ def add_augmentation(form, J, b):
 
 @kernel
 def refine(form, J, L, b, r, x):
-    """Add to x the solution for what is left of [M J^T; J 0] x = b."""
+    """Add to x the solution for the residual of [M J^T; J 0] x = b."""
     for i in range(len(b)):
         r[i] = b[i]
     for i in range(len(form.pos_q)):
@@ -284,7 +287,7 @@ def refine(form, J, L, b, r, x):
 
 @kernel
 def solve_refined(form, J, L, b, refinements, r, x):
-    """Solve [M J^T; J 0] x = b with the factor of K and so many refinements."""
+    """Solve [M J^T; J 0] x = b with the factor of K and iterative refinement."""
     for i in range(len(b)):
         r[i] = b[i]
     if len(form.K_A):
@@ -298,7 +301,7 @@ def solve_refined(form, J, L, b, refinements, r, x):
 
 @kernel
 def solve_gaps(form, ws, refinements):
-    """The change of least mass that takes ws.phi to zero, in ws.x; with the factor at hand."""
+    """ws.x: the smallest change, in the mass norm, that makes ws.phi zero, with the current factor."""
     for i in range(len(ws.b)):
         ws.b[i] = 0.0
     for c in range(len(ws.phi)):
@@ -308,7 +311,7 @@ def solve_gaps(form, ws, refinements):
 
 @kernel
 def solve_motion(form, ws, refinements, a, lam):
-    """M a + J^T lam = ws.Q, and J a equal to what ws.b holds for the constraints; with the factor at hand."""
+    """Solve M a + J^T lam = ws.Q, with J a given by the constraint entries of ws.b, with the current factor."""
     for i in range(len(a)):
         ws.b[form.pos_q[i]] = ws.Q[i]
     solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
@@ -320,7 +323,7 @@ def solve_motion(form, ws, refinements, a, lam):
 
 @kernel
 def wide_refinements(smallest):
-    """How many refinements leave no more than the rounding of wide numbers."""
+    """Number of refinements that reduce the error to the rounding of double-double numbers."""
     left = EPS / smallest
     count = 0
     while left > WIDE_ROUND_OFF and count < MOST_REFINEMENTS:
@@ -331,7 +334,7 @@ def wide_refinements(smallest):
 
 @kernel
 def refinements_for(smallest, tolerance):
-    """How many refinements a solve needs: eps counts as eps / pivot along a weak direction."""
+    """Number of refinements that a solve needs: along a weak direction the error is eps / pivot."""
     if is_wide(smallest):
         return wide_refinements(rounded(smallest))
     if tolerance * smallest >= EPS:
@@ -343,9 +346,10 @@ def refinements_for(smallest, tolerance):
 
 @kernel
 def project_position(form, ws, loads, iterations, q):
-    """Newton on Phi(q) = 0 with the factor at hand; returns how far q moved (largest entry).
+    """Newton's method for Phi(q) = 0 with the current factor; returns how far q moved (largest entry).
 
-    ws.e, ws.phi: forms and constraints at q on entry and on return; loads.drives.driven: right sides of drives.
+    ws.e, ws.phi: forms and constraints at q, on entry and on return. loads.drives.driven: right-hand sides of
+    drives.
     """
     moved = 0.0
     left = eval_constraints(form, ws.e, ws.phi)
@@ -371,7 +375,7 @@ def project_position(form, ws, loads, iterations, q):
 
 @kernel
 def project_velocity(form, ws, loads, refinements, v):
-    """Remove from v what violates J v = phi0', orthogonal in the mass metric; returns how far v moved."""
+    """Remove the violation of J v = phi0' from v, orthogonally in the mass metric; returns how far v moved."""
     eval_form_rates(form, v, ws.de)
     eval_constraint_rates(form, ws.e, ws.de, ws.phi)
     subtract_drives(loads, 1, ws.phi)
@@ -386,12 +390,13 @@ def project_velocity(form, ws, loads, refinements, v):
 
 @kernel
 def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, v):
-    """Position and velocity at t back onto the constraints; ws.J, ws.L: J and the factor of K there.
+    """Project configuration and velocity at t onto the constraints; ws.J, ws.L: J and the factor of K there.
 
-    damping: 0, or 1 far away from the constraints. Dependent equations contradict each other a little there;
-    damped as much as they are violated, Newton's steps do not answer to that [FanYuan2005]. tolerance: what
-    the velocity's solve may leave; same: how far the position may move with the factor serving on. Returns how far
-    position and velocity moved, the smallest pivot, and the smallest against what is usual.
+    damping: 0, or 1 far from the constraints. There, redundant equations slightly contradict each other; damping
+    in proportion to their violation keeps Newton's steps from responding to that [FanYuan2005]. tolerance:
+    admissible residual of the velocity solve. same: how far the configuration may move before the factor is
+    computed again. Returns how far configuration and velocity moved, the smallest pivot, and the smallest ratio of
+    a pivot to its reference value.
     """
     eval_drives(loads, t)
     eval_forms(form, q, ws.e)

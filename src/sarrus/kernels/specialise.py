@@ -1,9 +1,10 @@
-"""Code of a structure's own: the general kernels once more, written out for the mechanism at hand.
+"""Code specialised for a topology: the generic kernels, unrolled for the mechanism at hand.
 
-Tables of indices, sizes and the order of elimination are the same in all mechanisms of a structure. With them
-known, the translator writes loops out, reads tables itself, and decides what they decide. Every sum keeps its
-order and its roundings, so both codes give the same bits, and either may run: own code is made beside the runs,
-when they have taken long enough for it to pay, is kept on disk, and serves from the moment it is there.
+Index tables, sizes and the elimination order are the same for all mechanisms of a structure. With these known, the
+translator unrolls loops, reads tables at compile time, and resolves the decisions that depend on them. Every sum
+keeps its order and its rounding, so both codes give the same bits, and either may run. Specialised code is
+compiled in a background thread once the runs have taken long enough for it to pay, is cached on disk, and is used
+as soon as it is available.
 """
 
 from __future__ import annotations
@@ -28,23 +29,25 @@ from .series_step import StepperState
 
 log = logging.getLogger("sarrus")
 
-# integers in the tables of a structure; with more it stays with the general code: own code takes half a minute to
-# compile then, and leaves the cache of instructions
+# Largest number of integers in the tables of a structure; larger ones use the generic code. Their specialised code
+# would take half a minute to compile and would not fit into the instruction cache.
 MOST_INTEGERS = 6000
-# seconds to make own code: some, and some an integer in the tables (double four-bar 0.8 s, N = 40 8 s)
+# Time to compile specialised code [s]: a constant, and a part per integer in the tables (double four-bar 0.8 s, N
+# = 40 8 s).
 FIRST_SECONDS, SECONDS_EACH = 0.5, 0.0015
-# own code is made when runs have taken this share of that; looked for on the disk when they have taken so long [s]
+# Specialised code is compiled when runs have taken this share of that time; it is looked up on disk when they have
+# taken this long [s].
 SHARE = 0.05
 LOOK_SECONDS = 1e-3
-# level of the passes: a twentieth faster than with level 1, for half a second more
+# Optimisation level: a twentieth faster than level 1, for half a second more.
 PASSES = 2
-# runs until tables that are seen again are kept, and have code
+# Runs until recurring tables are cached and have code.
 WARM = 3
 
-# what is done about own code: nothing yet, looked for on the disk, made
+# State of the specialised code: nothing done yet, looked up on disk, compiled.
 NOTHING, LOOK, MAKE = 0, 1, 2
 
-# the integers of a form
+# Integer fields of a form.
 tables_of = operator.itemgetter(
     *(n for n, name in enumerate(Form._fields) if "Ints" in str(Form.__annotations__[name]))
 )
@@ -53,7 +56,7 @@ Caller = Callable[[bytes], Any]
 
 
 class Codes:
-    """Code specialised for the integer tables of a form, as far as it is made, and what runs have taken [s]."""
+    """Code specialised for the integer tables of a form, if available, and the time that runs have taken [s]."""
 
     def __init__(self, form: Form) -> None:
         self.integers = plain_sum(map(len, tables_of(form)))
@@ -63,11 +66,11 @@ class Codes:
 
     @property
     def is_large(self) -> bool:
-        """Whether the form stays with the generic code."""
+        """Whether the form uses the generic code."""
         return self.integers > MOST_INTEGERS
 
     def spend(self, kernel: Kernel, kinds: Any, args: tuple[Any, ...], seconds: float) -> None:
-        """Count what a run took by general code; makes own code beside if it is time for it."""
+        """Count the time of a run of the generic code; start to compile specialised code when worthwhile."""
         key = kernel, kinds
         spent = self._spent[key] = self._spent.get(key, 0.0) + seconds
         pays = spent >= SHARE * (FIRST_SECONDS + SECONDS_EACH * self.integers)
@@ -80,14 +83,14 @@ class Codes:
             thread.start()
 
     def _make(self, key: Any, kinds: tuple[Any, ...], pays: bool) -> None:
-        """Own code, from the disk, or compiled if that pays."""
+        """Get specialised code from disk, or compile it if that pays."""
         try:
             with _MAKING:
                 code = make_code(key[0], kinds, compiles=pays)
             if code is not None:
                 self.codes[key] = code
         except Exception as error:
-            # the general code goes on
+            # The generic code continues to be used.
             log.warning(f"no code of its own for '{key[0].__name__}': {error}")
         finally:
             _THREADS.remove(threading.current_thread())
@@ -98,13 +101,13 @@ _MAKING = threading.Lock()
 
 
 class Structured(Protocol):
-    """What code is specialised for, and where it is kept: the structure of models."""
+    """Object that code is specialised for and stored with: the structure of models."""
 
     codes: Any
 
 
 def codes_of(structure: Structured, form: Form) -> Codes:
-    """The code of a structure, given the form of one of its models."""
+    """Code of a structure, given the form of one of its models."""
     found: Codes | None = structure.codes
     if found is None:
         found = structure.codes = Codes(form)
@@ -112,7 +115,7 @@ def codes_of(structure: Structured, form: Form) -> Codes:
 
 
 def run(structure: Structured, kernel: Any, *args: Any) -> Any:
-    """Call a kernel whose first argument is a form: by code that is specialised for it, if there is some yet."""
+    """Call a kernel whose first argument is a form, by its specialised code if that is available."""
     codes = codes_of(structure, args[0])
     if codes.is_large or not COMPILES:
         return kernel(*args)
@@ -123,7 +126,7 @@ def run(structure: Structured, kernel: Any, *args: Any) -> Any:
         if found is not WRONG:
             del keep
             return found
-    # the first call compiles the general code
+    # The first call compiles the generic code, so its time does not count.
     counts, begin = kernel.has_code(kinds), time.thread_time()
     found = kernel(*args)
     if counts:
@@ -132,15 +135,15 @@ def run(structure: Structured, kernel: Any, *args: Any) -> Any:
 
 
 def wait() -> None:
-    """Until all own code that is being made is there."""
+    """Wait until all specialised code under compilation is available."""
     for thread in list(_THREADS):
         thread.join()
 
 
 def warm_up(run: Callable[[], Any], longest: float = float("inf"), compiles: bool = True) -> None:
-    """Run until a structure is kept and has its own code, whatever that takes; not again after so long [s].
+    """Run until a structure is cached and has its specialised code; stop after a run longer than `longest` [s].
 
-    compiles: whether code that is not on the disk is made.
+    compiles: whether code that is not on disk is compiled.
     """
     with _bounds(0.0 if compiles else float("inf"), 0.0):
         for _ in range(WARM):
@@ -153,7 +156,7 @@ def warm_up(run: Callable[[], Any], longest: float = float("inf"), compiles: boo
 
 
 def keep_code() -> AbstractContextManager[None]:
-    """While it lasts every structure keeps the code it has, so that times of two codes are not mixed."""
+    """Context in which every structure keeps its current code, so that timings of two codes are not mixed."""
     wait()
     return _bounds(float("inf"), float("inf"))
 
@@ -169,7 +172,7 @@ def _bounds(share: float, look_seconds: float) -> Iterator[None]:
 
 
 def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> Caller | None:
-    """Code of a kernel for types with known structure; None if it would have to be compiled and should not."""
+    """Code of a kernel for types with known structure; None if it is not on disk and must not be compiled."""
     from .native import NativeCode, compile_kernel, describe_host
 
     layout = find_layout()
@@ -191,12 +194,12 @@ def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> 
 
 
 def _ends() -> bool:
-    """Whether the process waits to end."""
+    """Whether the process is about to end."""
     return not threading.main_thread().is_alive()
 
 
 def own_kind(value: Any) -> Any:
-    """The type of an argument with all that its structure tells."""
+    """Type of an argument, with everything that its structure determines."""
     made = type(value)
     if made not in _KNOWN:
         return kind_of_argument(value)
@@ -204,7 +207,8 @@ def own_kind(value: Any) -> Any:
     return TupleType.of(made._fields, tuple(_own_rank(made.__name__, *field) for field in fields))
 
 
-# tuples whose sizes are known; or which of their arrays have a last size that is: others differ from run to run
+# Tuples whose sizes are known (None), or names of those of their arrays whose last size is known; all other sizes
+# vary from run to run.
 _KNOWN: dict[type, tuple[str, ...] | None] = {
     Form: None,
     Workspace: None,

@@ -1,4 +1,4 @@
-"""How the series method chooses and judges its steps: numbers and costs, for all who make such steps."""
+"""Step selection and acceptance of the series method: constants and cost model, shared by all its steppers."""
 
 from functools import cache
 
@@ -15,88 +15,94 @@ from ..thresholds import (
 from .compiler import formula
 
 HIGHEST_ORDER = 30
-# a step holds this share of the tolerance, so that a whole run comes near to it; above 1e-6 the share
-# falls to a tenth: errors of loose steps add up over many periods
+# The error of a step is limited to this share of the tolerance, so that the error of a whole run is close to the
+# tolerance. For tolerances above 1e-6 the share decreases to a tenth of this value, because the errors of loose
+# steps add up over many periods.
 SHARE = 0.05
-# what double precision gives in a step
+# Smallest relative error of a step in double precision.
 FLOOR = 1e-13
-# a run of more steps shares what this many may lose, down to the rounding of a step (a pendulum over 1e4 s is off
-# by as much with a tenth of it); how many there will be is asked first after ASKED_AFTER. Those that will end
-# within the first memory, FIRST_STEPS, go on without: most do
+# A run of more steps shares the error that this many steps may have, down to the rounding error of a step (a
+# pendulum over 1e4 s is off by as much with a tenth of it). The number of steps is first estimated after
+# ASKED_AFTER steps. Runs that will end within the first buffer, FIRST_STEPS, keep their tolerance: most do.
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
 ASKED_AFTER = 96
 FIRST_STEPS = 192
-# A landing that the projections move by more than SLACK tolerances is refused: truncation moves it by
-# about one, another branch of the motion by far more. NOISE is what rounding may do to a long chain.
+# The end of a step is rejected if the projections move it by more than SLACK tolerances: truncation moves it by
+# about one, another branch of the motion by far more. NOISE is the possible effect of rounding in a long chain.
 SLACK = 4.0
 NOISE = 1e-9
-# energy may change in a step by this many tolerances (of the largest kinetic energy)
+# Largest energy change in a step, in tolerances (relative to the largest kinetic energy).
 ENERGY_SLACK = 1e3
-# and in a run by so many times that
+# Largest energy change in a run, as a multiple of that of a step.
 DRIFT_SLACK = 100.0
-# the last terms of a step stay below a tolerance of the way that the fastest point moves in it, times this: else
-# what short steps leave out of the velocity adds up. An order is chosen with both in view: of 1000 runs of random
-# mechanisms 99 % of the errors fall to a fifth at 3 % more cost, and steps past a spring of almost no length to a
-# fifth of those that a limit set afterwards needs
+# The last terms of a step stay below the tolerance times the displacement of the fastest point in it, times this
+# factor. Otherwise the truncation errors of the velocity in short steps add up. The order is chosen with both
+# criteria: in 1000 runs of random mechanisms 99 % of the errors decrease to a fifth at 3 % more cost, and steps
+# past a spring of almost zero length decrease to a fifth of the number that a limit set afterwards needs.
 SWIFT = 0.25
-# but a way below this (of a link) is none: at rest in an equilibrium only rounding moves
+# Displacements below this (relative to a link) count as zero: at rest in an equilibrium only rounding moves.
 STILL = 1e-12
-# beside a singular position (a pivot below this share of what is usual) steps of this order or less are exempt
-# from that: rounding makes higher orders useless there, and shorter steps would crawl into it (with 12 some runs
-# at 1e-13 did; with 20 steps past a real near miss are exempt too)
+# Near a singular configuration (a pivot below this share of its reference value) steps of this order or less are
+# exempt from that criterion: rounding makes higher orders useless there, and steps would become ever smaller. With
+# 12 some runs at 1e-13 did so; with 20 steps past a real near miss are exempt too.
 BESIDE = 1e-2
 NOISY_ORDER = 14
-# a step of higher order has a series without noise: it may land on this side of a singular position
+# A step of higher order has a series without noise: it may end before a singular configuration.
 LOW_ORDER = 12
-# behind a step the energy is put back where the kinetic energy is at least this share of the largest so far: there
-# a small change of the velocity does it; about a turn of the motion it would be a large one
+# After a step the energy is corrected if the kinetic energy is at least this share of its largest value so far.
+# The correction is then a small change of the velocity; where the motion reverses it would be a large one.
 MOVES = 1e-2
-# of all that an energy is a difference of: places meet their constraints to some roundings, and weights do work on
-# that. Where this counts beside the tolerance of what moves nothing is put back: slow motions beside heavy
-# weights that balance each other would be scaled by noise
+# Noise of an energy, relative to the terms whose difference it is: configurations satisfy their constraints to a
+# few rounding errors, and gravity does work on that. No correction is made where this noise is not small compared
+# with the tolerance on the kinetic energy: noise would scale slow motions of heavy, balanced masses.
 ENERGY_NOISE = 100.0 * np.finfo(float).eps
-# energies that differ by less than this, of all that they are differences of, are the same
+# Energies that differ by less than this, relative to the terms whose difference they are, count as equal.
 SAME_ENERGY = 4.0 * ROUND_OFF
-# steps tried for one tolerance, and the loosest that is tried where rounding forbids the wanted one
+# Steps tried for one tolerance, and the loosest tolerance that is tried where rounding prevents the requested one.
 TRIES = 4
 LOOSEST = 1e-5
 
-# memory for the coefficients between two recordings: small enough to stay in a core's cache
+# Memory for the coefficients between two recordings: small enough for a core's cache.
 BUFFER_BYTES = 2_000_000
-# stiffness may limit a step of a series if it is this long, in decay times of the fastest part; shorter ones are
-# short for another reason. While that part is alive, a series of order K takes (tolerance K!)^(1/K), 0.5 to 2
+# Stiffness may limit the step of a series if the step is this long, in decay times of the fastest component;
+# shorter steps have another cause. While that component is active, a series of order K takes steps of (tolerance
+# K!)^(1/K), 0.5 to 2.
 STIFF = 0.5
-# fewer steps that are left are not worth a trial of another method, which costs as much as some hundred to a
-# thousand of them
+# If fewer steps are left, a trial of another method is not worthwhile: it costs as much as some hundred to a
+# thousand steps.
 LEFT = 2000
 
-# Newton's steps back onto the constraints: a landing is near
+# Newton corrections of a projection onto the constraints: the end of a step is near them.
 CORRECTIONS = 3
-# those of wide numbers, which go on to twice as many digits, and refinements of a solve with them at most
+# Newton corrections in double-double arithmetic, which continues to twice as many digits, and largest number of
+# refinements of a solve in it.
 WIDE_CORRECTIONS = 6
 MOST_REFINEMENTS = 8
 
-# a landing moved by so many tolerances has lost something. What a solve leaves open of the accelerations, over
-# the multipliers, is eps, if it is refined REFINED: in a rest or a dwell terms of the series set no limit to a
-# step, and this would grow with its square to such a loss
+# The end of a step that is moved by this many tolerances has lost accuracy. The residual of a solve in the
+# accelerations, relative to the multipliers, is eps, or REFINED after refinement. During rest or a dwell the terms
+# of the series do not limit a step, and this residual would grow with its square to such a loss.
 LOST = 10.0 * SLACK
 REFINED = 1e-15
 
-# from a landing at a singular position: land so much further
+# If a step ends at a singular configuration, lengthen it by this factor.
 BEYOND = 1.1
-# and try so often: twice further, then nearer or looser; the last is the second again
+# Number of such attempts: two longer steps, then a shorter or looser one; the last repeats the second.
 ELSEWHERE = 6
 
 
 def local_tolerance(tolerance: float) -> tuple[float, bool]:
-    """The tolerance of a step, and whether double precision keeps it above what is wanted."""
+    """Tolerance of a step, and whether double precision limits it to more than was requested."""
     wanted = SHARE * tolerance * min(max((1e-6 / tolerance) ** (1 / 3), 0.1), 1.0)
     return max(wanted, FLOOR), wanted < FLOOR
 
 
 def buffer_steps(coordinates: int) -> int:
-    """Steps between two recordings: as many as stay in the cache (A01 takes a twentieth longer with 1000)."""
+    """Number of steps between two recordings: as many as fit into the cache.
+
+    A01 takes a twentieth longer with 1000.
+    """
     return min(max(BUFFER_BYTES // (8 * (HIGHEST_ORDER + 1) * max(coordinates, 1)), 16), 4096)
 
 
@@ -104,8 +110,8 @@ def buffer_steps(coordinates: int) -> int:
 def log_cost() -> Floats:
     """Log of the cost of a step of each order, in units of one coefficient.
 
-    A step costs about four coefficients besides its own (two factorisations, projections); the
-    Cauchy products grow with the order. Measured; the optimum is flat, so one law serves all models.
+    Besides its coefficients a step costs about four more (two factorisations, projections). The cost of the Cauchy
+    products grows with the order. Measured; the optimum is flat, so one formula serves all models.
     """
     p = np.arange(HIGHEST_ORDER + 1.0)
     return np.log(4.0 + p + 0.015 * p**2)

@@ -1,11 +1,11 @@
-"""What the methods with a fixed step share: accelerations, checks of a step, Runge-Kutta's steps.
+"""Common parts of the fixed-step methods: accelerations, checks of a step, Runge-Kutta steps.
 
-A run is stepped in chunks. store[n] holds the state at the end of step n of a chunk as three rows:
-position, velocity, acceleration; store[0] is where the chunk starts.
+A run is stepped in chunks. store[n] contains the state at the end of step n of a chunk as three rows:
+configuration, velocity, acceleration; store[0] is the start of the chunk.
 
-With the tiny eps of the model, refined away, accelerations are those of Lagrange's multipliers with Baumgarte's
-terms; with eps = 1/penalty and no refinement it is Bayo's penalty formulation, since then lam =
-penalty (J a + J' v + ...).
+With the tiny eps of the model, removed by refinement, the accelerations are those of Lagrange multipliers with
+Baumgarte terms. With eps = 1/penalty and no refinement they are those of Bayo's penalty formulation, since then
+lam = penalty (J a + J' v + ...).
 """
 
 import numpy as np
@@ -25,17 +25,17 @@ from .forms import (
 from .return_codes import FULL, OVERFLOW, TORN
 from .solve import add_augmentation, factorise, refinements_for, solve_factored, solve_motion
 
-# corrections (of a link) that end an iteration when they grow
+# Corrections (relative to a link) below this end an iteration when they grow.
 FINE = 1e-14
-# the factor serves on while corrections shrink by this
+# The factor is kept while corrections decrease by this.
 GOOD_RATE = 0.1
-# places in the counters
+# Indices of the counters.
 STEPS, ITERATIONS, FACTORISATIONS, RELAXED = 0, 1, 2, 3
 
 
 @exact
 def add_time(t, low, h):
-    """The time after a step h, and what rounding takes from it; low: what it took before."""
+    """Time after a step h, and its rounding error; low: the previous rounding error."""
     step = h + low
     after = t + step
     return after, step - (after - t)
@@ -43,7 +43,7 @@ def add_time(t, low, h):
 
 @kernel
 def largest(x):
-    """Largest entry; nan if one is not a number."""
+    """Largest absolute entry; nan if there is one."""
     top = 0.0
     for i in range(len(x)):
         if not abs(x[i]) <= top:
@@ -86,9 +86,9 @@ def factorise_at(form, ws, q):
 
 @kernel
 def pivot_gap(form, L):
-    """How many equations are dependent, the largest of their pivots, and the smallest of the others.
+    """Number of redundant equations, the largest of their pivots, and the smallest of the others.
 
-    Pivots are relative to eps / EPS, what the equation has alone: eps has to be the model's own.
+    Pivots are relative to eps / EPS, which an equation has alone: eps has to be that of the model.
     """
     count = 0
     below = 0.0
@@ -110,8 +110,8 @@ def accelerate(form, ws, loads, t, damping, stiffness, refinements, q, v, a, lam
     [ M  J^T ] [ a   ]   [ Q                                                         ]
     [ J  0   ] [ lam ] = [ phi0'' - J' v - damping (J v - phi0') - stiffness Phi     ]
 
-    refinements: 0 keeps the eps of the form in the solution, -1 as many as the pivots ask for.
-    Returns the largest entry of Phi.
+    refinements: 0 keeps the eps of the form in the solution, -1 uses as many as the pivots require. Returns the
+    largest entry of Phi.
     """
     factorise_at(form, ws, q)
     eval_form_rates(form, v, ws.de)
@@ -139,17 +139,17 @@ def accelerate(form, ws, loads, t, damping, stiffness, refinements, q, v, a, lam
 
 @kernel
 def judge_correction(size, before, stalled, tolerance, loose):
-    """How Newton's iteration goes on after a correction: whether it ends, has converged; stalled, stale.
+    """Decide how Newton's iteration continues after a correction: whether it ends, has converged; stalled, stale.
 
-    before: the last correction; stalled: how often they grew; loose: corrections (of a link) below which they may
-    do so; stale: the factor serves no longer.
+    before: the last correction. stalled: how often corrections grew. loose: size (relative to a link) below which
+    they may grow. stale: whether the factor has to be computed again.
     """
-    # small corrections that grow are rounding; larger ones, if they do so again and again
+    # Small corrections that grow are rounding; larger ones are if they grow repeatedly.
     if size <= loose and size >= before:
         stalled += 1
     if size <= tolerance or stalled == 3 or (stalled and size <= FINE):
         return True, True, stalled, False
-    # written so that nan ends it
+    # Written so that nan ends the iteration.
     if not size < 1e6:
         return True, False, stalled, False
     return False, False, stalled, size > GOOD_RATE * before and size > FINE
@@ -157,7 +157,7 @@ def judge_correction(size, before, stalled, tolerance, loose):
 
 @kernel
 def check_state(opening, state):
-    """Why a step may not be kept: not finite, loops torn open; FULL if nothing is wrong: go on."""
+    """Why a step is not accepted: not finite, or a loop does not close; FULL if the run continues."""
     for k in range(state.shape[0]):
         if not np.isfinite(largest(state[k])):
             return OVERFLOW
@@ -170,7 +170,7 @@ def check_state(opening, state):
 
 @entry
 def check_row(form, ws, loads, t, q, state):
-    """check_state for a state that is kept elsewhere: one row, any numbers that must be finite."""
+    """check_state for a state stored elsewhere: one row of numbers that must be finite."""
     eval_forms(form, q, ws.e)
     opening = eval_constraints(form, ws.e, ws.phi)
     eval_drives(loads, t)
@@ -179,7 +179,7 @@ def check_row(form, ws, loads, t, q, state):
 
 @entry
 def count_dependent(form, ws, q):
-    """How many equations depend on others at q, their largest pivot, the smallest of the others."""
+    """Number of equations that are redundant at q, their largest pivot, and the smallest of the others."""
     factorise_at(form, ws, q)
     return pivot_gap(form, ws.L)
 
@@ -188,7 +188,7 @@ def count_dependent(form, ws, q):
 def advance_runge_kutta(
     form, ws, loads, h, damping, stiffness, refinements, fresh, lam, k, store, counters
 ):
-    """Fill store from its first row on; returns the reason and how many steps.
+    """Fill store from its first row on; returns the reason and the number of steps.
 
     k: scratch, stage velocities and accelerations, shape (2, 3, nq).
     """
@@ -204,7 +204,7 @@ def advance_runge_kutta(
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
         end = store[n + 1]
         t = counters[STEPS] * h
-        # slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k
+        # Slopes of stage 1: v0, a0; those of stages 2, 3, 4 go to k.
         for stage in range(3):
             part = h if stage == 2 else 0.5 * h
             for i in range(nq):
@@ -232,7 +232,7 @@ def advance_runge_kutta(
 
 @entry
 def eval_rates(form, ws, loads, t, damping, stiffness, refinements, lam, y, dy):
-    """Right side of y' = (v, a) with y = (q, v); returns the largest entry of Phi."""
+    """Right-hand side of y' = (v, a) with y = (q, v); returns the largest entry of Phi."""
     nq = len(form.Q)
     for i in range(nq):
         dy[i] = y[nq + i]

@@ -1,9 +1,10 @@
-"""Where forces of users switch: they are asked between the stages of a step too.
+"""Detection of jumps in user forces, which are also evaluated between the stages of a step.
 
-A user's function may jump, with time, place or velocity. The stages do not tell where, and see nothing of a
-pulse between them. So it is asked at even shares of a step, along the step's own polynomial, and compared with
-the cubic through what it says at the start and at the stages. Where both differ by more than the step may err,
-the largest change between two shares is bisected: a change that stays is a jump, and the step is to end there.
+A user's function may jump with time, position or velocity. The stages do not show where, and miss a pulse between
+them. So the force is evaluated at equidistant points of a step, along the step's polynomial, and compared with the
+cubic through its values at the start and at the stages. If the two differ by more than the error tolerance of the
+step, the largest change between two points is bisected: a change that persists is a jump, and the step has to end
+there.
 """
 
 import numpy as np
@@ -15,19 +16,19 @@ from .radau_newton import STAGES, solve_tangent
 from .solve import solve_refined
 from .stepping import largest
 
-# rows of st.user: at the start and the stages; the largest difference from their cubic; both sides of a
-# jump, and between them
+# Rows of st.user: values at the start and the stages; largest difference from their cubic; values on both sides of
+# a jump, and between them.
 DIFFERENCE, LEFT, RIGHT, MIDDLE = 4, 5, 6, 7
-# a change that loses less than half while it is bisected is a jump
+# A change that decreases by less than half while it is bisected is a jump.
 SHARP = 0.5
-# differences that are rounding, of the largest force
+# Differences that are rounding, relative to the largest force.
 ROUNDING = 1e-12
 BISECTIONS = 80
 
 
 @kernel
 def eval_cubic(x, y, z, s):
-    """At s, the cubic that is 0 at 0 and x, y, z at the stages."""
+    """Value at s of the cubic that is 0 at 0 and x, y, z at the stages."""
     d1 = x / STAGES[0]
     d12 = (y - x) / (STAGES[1] - STAGES[0])
     d23 = (z - y) / (1.0 - STAGES[1])
@@ -38,7 +39,7 @@ def eval_cubic(x, y, z, s):
 
 @kernel
 def eval_share(st, start, s, q, v):
-    """The state at a share s of a step, by the polynomial of its stages."""
+    """State at a relative time s of a step, from the polynomial of its stages."""
     for i in range(len(q)):
         q[i] = start[0, i] + eval_cubic(st.z[0, 0, i], st.z[0, 1, i], st.z[0, 2, i], s)
         v[i] = start[1, i] + eval_cubic(st.z[1, 0, i], st.z[1, 1, i], st.z[1, 2, i], s)
@@ -46,7 +47,7 @@ def eval_share(st, start, s, q, v):
 
 @noinline
 def ask(ws, st, loads, t, h, start, s, force):
-    """What the users' forces are at a share s of a step from t."""
+    """User forces at a relative time s of a step from t."""
     eval_share(st, start, s, ws.q, ws.v)
     eval_load_forms(loads, ws.q)
     eval_load_form_rates(loads, ws.v)
@@ -59,7 +60,7 @@ def ask(ws, st, loads, t, h, start, s, force):
 
 @kernel
 def apart(x, y):
-    """The largest difference of two rows; infinite if one is not a number."""
+    """Largest difference of two rows; infinite if one contains nan."""
     top = 0.0
     for i in range(len(x)):
         d = abs(x[i] - y[i])
@@ -70,8 +71,10 @@ def apart(x, y):
 
 @noinline
 def look_between(ws, st, loads, t, h, start, count):
-    """Ask at so many shares of a step. Returns the largest difference from the cubic, the largest change from
-    share to share, and the largest force; st.user[DIFFERENCE]: that difference.
+    """Evaluate the user forces at `count` points of a step.
+
+    Returns the largest difference from the cubic, the largest change from point to point, and the largest force.
+    st.user[DIFFERENCE]: that difference.
     """
     rows = st.user
     ask(ws, st, loads, t, h, start, 0.0, rows[0])
@@ -103,7 +106,7 @@ def look_between(ws, st, loads, t, h, start, count):
 
 @noinline
 def weigh_difference(form, tan, ws, st, loads, h):
-    """The change of velocity that a difference of the forces makes in a step, damped where they are stiff.
+    """Change of velocity due to a difference of the forces in a step, damped where they are stiff.
 
     ws.J, ws.L: J and the factor of K near the step.
     """
@@ -128,8 +131,9 @@ def weigh_difference(form, tan, ws, st, loads, h):
 
 @noinline
 def find_jump(ws, st, loads, t, h, start, first, last, count, change):
-    """Shares just before and just behind the first jump of about a change between two shares, looked for in so
-    many parts; the second is below 0 if there is none.
+    """Relative times just before and just after the first jump of about the size `change`.
+
+    The interval first .. last is searched in `count` parts. The second time is below 0 if there is no jump.
     """
     rows = st.user
     left = first

@@ -32,7 +32,7 @@ def eval_place(form, ws, loads, t, q, phi, J):
 
 @entry
 def eval_motion(form, ws, loads, t, q, v, rate, curvature, Q):
-    """Phi' = J v - phi0'(t), what Phi'' is without accelerations, and the forces."""
+    """Phi' = J v - phi0'(t), the part of Phi'' without accelerations, and the forces."""
     eval_forms(form, q, ws.e)
     eval_form_rates(form, v, ws.de)
     eval_drives(loads, t)
@@ -45,7 +45,7 @@ def eval_motion(form, ws, loads, t, q, v, rate, curvature, Q):
 
 @entry
 def solve_at(form, ws, q, force, right, x, lam):
-    """[M J^T; J 0] (x, lam) = (force, right) at q, dependent equations and all; returns the smallest pivot."""
+    """Solve [M J^T; J 0] (x, lam) = (force, right) at q, redundant or not; returns the smallest pivot."""
     factorise_at(form, ws, q)
     _, _, smallest = pivot_gap(form, ws.L)
     for c in range(len(right)):
@@ -58,14 +58,14 @@ def solve_at(form, ws, q, force, right, x, lam):
 
 @entry
 def project_at(form, ws, loads, t, damping, corrections, q, v):
-    """q and v back onto the constraints, in place; returns how far both moved."""
+    """Project q and v onto the constraints, in place; returns how far both moved."""
     moved, turned, _, _ = project_state(form, ws, loads, t, damping, corrections, 0.0, 0.0, q, v)
     return moved, turned
 
 
 @entry
 def eval_mass(form, M):
-    """The mass matrix as a full one."""
+    """The mass matrix as a dense matrix."""
     for i in range(len(form.Q)):
         for j in range(len(form.Q)):
             M[i, j] = 0.0

@@ -1,10 +1,10 @@
-"""Derivatives of a motion by parameters: the kernels of the series, run on dual numbers.
+"""Derivatives of a motion with respect to parameters: the kernels of the series method, run on dual numbers.
 
-The motion is known: it is read from the polynomials of the run, so that its derivatives follow the branch that the
-run took, whatever was needed to stay on it. A step here has a start of its own, where the values are those of the
-motion and the derivatives go on from the step before. Both are taken back onto the constraints, and the energy and
-its derivative onto theirs, by the formulas of series.py and solve.py. The coefficients are those of
-coefficients.py; their largest part, value or derivative, sets the length of the step.
+The motion is known. It is read from the polynomials of the run, so that its derivatives follow the branch that the
+run took. At the start of each step the values are those of the motion, and the derivatives continue from the
+previous step. Both are projected onto the constraints, and energy and its derivative are corrected, by the
+formulas of series_step.py and solve.py. The coefficients are those of coefficients.py; their largest part, value
+or derivative, determines the step length.
 """
 
 from typing import NamedTuple
@@ -33,24 +33,25 @@ from .solve import (
 )
 from .step_control import MOVES, SWIFT
 
-# Newton's steps back onto the constraints: the first takes values and derivatives there, for these are linear; the
-# second what the first left of the values
+# Newton corrections of a projection onto the constraints: the first corrects values and derivatives, whose
+# equations are linear; the second corrects the remaining error of the values.
 CORRECTIONS = 2
-# refinements of these solves: what eps leaves open of a derivative would add up
+# Refinements of these solves: otherwise the effect of eps on a derivative would accumulate.
 REFINEMENTS = 2
-# where a step would end near a singular configuration: so many times further, each by this factor, with what the
-# last terms may grow by; then nearer
+# If a step would end near a singular configuration: number of longer trials, the factor of each, and the
+# admissible growth of the last terms; then number and factor of shorter trials.
 FURTHER, FACTOR, GROWTH = 3, 1.08, 1e2
 NEARER, SHRINK = 6, 0.8
-# of the run's own step there: derivatives that allow less are noise, and steps would become ever smaller
+# Smallest step, relative to the run's step there: derivatives that allow less are noise, and steps would become
+# ever smaller.
 CRAWLING = 1e-2
-# places in the balance: the time, what rounding took from it, the largest kinetic energy and velocity so far
+# Indices of the balance: time, its rounding error, largest kinetic energy and velocity so far.
 TIME, LOW_TIME, SCALE, FASTEST = range(4)
 BALANCE = 4
 
 
 class DerivativeRules(NamedTuple):
-    """What all steps follow: end [s], tolerance, whether energy is conserved, log of the cost of each order."""
+    """Rules for all steps: end [s], tolerance, whether energy is conserved, log of the cost of each order."""
 
     t_end: float
     tolerance: float
@@ -59,9 +60,9 @@ class DerivativeRules(NamedTuple):
 
 
 class DerivativeState(NamedTuple):
-    """What goes on from step to step: position and velocity, the energy at the start (duals), the balance.
+    """State carried from step to step: configuration and velocity, the energy at the start (duals), the balance.
 
-    ones: a dual with 1 for all its parts.
+    ones: a dual whose parts are all 1.
     """
 
     state: np.ndarray
@@ -72,7 +73,7 @@ class DerivativeState(NamedTuple):
 
 @kernel
 def find_step(starts, n, t):
-    """The step of the motion that holds at t, from the n-th on; at an end the later one."""
+    """Step of the motion that contains t, searched from step n on; at a boundary the later one."""
     while n < len(starts) - 2 and t >= starts[n + 1]:
         n += 1
     return n
@@ -80,10 +81,10 @@ def find_step(starts, n, t):
 
 @kernel
 def meet_motion(form, ws, loads, motion, n, t, point):
-    """ws.q, ws.v: values as the motion has them at t, derivatives as they are, both back onto the constraints.
+    """ws.q, ws.v: values of the motion at t with the current derivatives, both projected onto the constraints.
 
-    ws.L, ws.J: factor and Jacobian there; ws.phi: what is left of the constraints, and of their derivatives.
-    Returns the smallest pivot against what is usual.
+    ws.L, ws.J: factor and Jacobian there. ws.phi: residuals of the constraints and of their derivatives. Returns
+    the smallest ratio of a pivot to its reference value.
     """
     s = t - motion.starts[n]
     eval_piece(motion.coefficients[n], motion.orders[n], s, point[0], point[1])
@@ -115,7 +116,7 @@ def meet_motion(form, ws, loads, motion, n, t, point):
 
 @kernel
 def conserve_energy(form, ws, rules, kept):
-    """Energy and its derivative as they were at the start, where nothing but constant forces act."""
+    """Reset energy and its derivative to their values at the start, if there are only constant forces."""
     kinetic, potential = eval_energy(form, ws.q, ws.v)
     balance = kept.balance
     balance[SCALE] = max(balance[SCALE], rounded(kinetic))
@@ -125,7 +126,7 @@ def conserve_energy(form, ws, rules, kept):
 
 @kernel
 def weigh_derivatives(ws, kept):
-    """ws.weights: an error of a derivative counts by the largest one now, at least the mechanism's length."""
+    """ws.weights: errors of a derivative are relative to its largest entry, at least the mechanism's length."""
     sizes = kept.ones[0]
     for i in range(len(ws.q)):
         sizes = larger_parts(sizes, ws.q[i])
@@ -134,11 +135,11 @@ def weigh_derivatives(ws, kept):
 
 @kernel
 def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
-    """End a step clear of singular configurations; returns its length and the motion's step."""
+    """End a step away from singular configurations; returns its length and the step of the motion."""
     best, chosen, length = 0.0, h, h
     longest = min(h * np.exp(np.log(GROWTH) / order), stop - t)
     for attempt in range(FURTHER + NEARER + 2):
-        # where none is clear: the one that is nearest to it, long ones first
+        # If no trial is far enough away, use the best one, with preference for long steps.
         if attempt == FURTHER + NEARER + 1:
             length = chosen
         eval_polynomial(qc, order, length, ws.q, ws.v)
@@ -157,10 +158,11 @@ def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
 
 @entry
 def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
-    """Steps from kept.balance[TIME] on, until the end or until the buffers are full; returns why, and how many.
+    """Step from kept.balance[TIME] until the end or until the buffers are full.
 
-    motion: polynomials of the run (doubles); point: memory for a state. Outputs: kept; pieces: polynomials of
-    duals; left: what is left of the constraints and their derivatives where each step begins.
+    Returns the reason and the number of steps. motion: polynomials of the run (doubles). point: memory for a
+    state. Outputs: kept; pieces: polynomials of duals; left: residuals of the constraints and their derivatives at
+    the start of each step.
     """
     state, balance = kept.state, kept.balance
     nq = state.shape[1]
@@ -186,7 +188,7 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
             left[k, c] = ws.phi[c]
         log_tolerance = np.log(rules.tolerance)
         log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
-        # without eps nothing is left open
+        # Without eps no refinement is needed.
         refinements = REFINEMENTS
         if is_regular(form, ws.L):
             factorise_exactly(form, ws.J, ws.L)
@@ -220,7 +222,7 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
 
 @entry
 def sample_derivatives(pieces, times, q, v, a):
-    """Position, velocity and acceleration (duals) at increasing times, from the polynomials of steps."""
+    """Configuration, velocity and acceleration (duals) at increasing times, from the polynomials of steps."""
     n = 0
     for k in range(len(times)):
         n = find_step(pieces.starts, n, times[k])
@@ -231,7 +233,7 @@ def sample_derivatives(pieces, times, q, v, a):
 
 @entry
 def settle_outputs(loads, out):
-    """Angles of torsions at outputs: of the turns that their values count."""
+    """Angles of torsion springs at outputs, in the same turn as their values."""
     for k in range(len(out.times)):
         start_angles(loads, out.angles[k])
         settle_angles(loads, out.q[k])
@@ -241,7 +243,7 @@ def settle_outputs(loads, out):
 
 @entry
 def eval_variations(form, ws, loads, times, q, phi, J):
-    """Constraints and entries of the Jacobian (duals) at some states: how parameters change them."""
+    """Constraints and entries of the Jacobian (duals) at some states, with their parameter derivatives."""
     for k in range(len(times)):
         eval_drives(loads, times[k])
         eval_forms(form, q[k], ws.e)

@@ -1,16 +1,16 @@
-"""A^T z = side at many poses: eight of them in the lanes, in one order of the equations.
+"""Solution of A^T z = side at many poses: eight poses in the SIMD lanes, with one order of the equations.
 
-A holds the joint equations as rows over scaled twists, those of each pair of bodies made orthonormal, A = R^T
-scaled. With the independent rows first (an order that the caller found at one of the poses), reflections from the
-right give
+The rows of A are the joint equations over scaled twists; those of each pair of bodies are made orthonormal, A =
+R^T scaled. With the independent rows first (an order that the caller found at one of the poses), reflections from
+the right give
 
-    A = [ L11  0   ]        L11 triangular, of the rank r,
-        [ L21  L22 ]        L22 zero where the rank is r here, too
+    A = [ L11  0   ]        L11 triangular, of rank r,
+        [ L21  L22 ]        L22 zero if the rank is r at this pose, too
 
-so that z1 = L11^-T (side - L21^T z2) for any z2. Nothing is taken for granted: the singular values of [L11; L21],
-by reflections from both sides to two diagonals [GolubKahan1965] and counting, say at each pose how many are above
-the tolerance and the smallest; L22 says what is left; entries of L21 L11^-1 say whether the order suits the pose.
-Poses that do not pass are told, and the caller looks at them in another way.
+so that z1 = L11^-T (side - L21^T z2) for any z2. The assumptions are checked at each pose. The singular values of
+[L11; L21], by bidiagonalisation with reflections from both sides [GolubKahan1965] and counting, show how many are
+above the tolerance, and the smallest one. L22 is the remainder. The entries of L21 L11^-1 show whether the order
+suits the pose. Poses that fail a check are reported, and the caller solves them in another way.
 """
 
 from typing import NamedTuple
@@ -22,16 +22,16 @@ from .compiler import entry, kernel, noinline
 from .layout import make_room
 from .simd import WIDTH, choose, in_lanes
 
-# halvings of an interval: to the last digit
+# Number of bisections of an interval: to the last digit.
 HALVINGS = 52
 
 
 class OrderedRows(NamedTuple):
     """The rows in their order, dependent ones last.
 
-    bodies: of each row, -1 the ground, (rows, sides); place: of each row in the order; first: of its pair;
-    begin, end: columns of a row; used: which of (v, w) a body has; last, upto: last column and row that each
-    reflection touches, dependent rows apart; weights: what a component counts.
+    bodies: of each row, -1 for the ground, (rows, sides). place: of each row in the order. first: first row of its
+    pair. begin, end: columns of a row. used: which components of (v, w) a body has. last, upto: last column and
+    row that each reflection changes, apart from dependent rows. weights: weight of each component.
     """
 
     bodies: Ints
@@ -46,8 +46,10 @@ class OrderedRows(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory of lanes: rows and the side behind them, triangles R of pairs, diagonal of L11, [L11; L21] and its
-    two diagonals, a row of numbers, z and self-stresses, flags.
+    """Memory of the lanes.
+
+    Rows followed by the right-hand side, triangles R of pairs, diagonal of L11, [L11; L21] and its two diagonals,
+    a row of numbers, z and self-stresses, flags.
     """
 
     A: Floats
@@ -62,9 +64,9 @@ class Room(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Of each pose: components z, orthonormal self-stresses (rows, k), the smallest singular value, and flags.
+    """For each pose: components z, orthonormal self-stresses (rows, k), the smallest singular value, and flags.
 
-    flags: how many singular values are not above the tolerance; the size of L22; the largest entry of L21 L11^-1.
+    flags: number of singular values that are not above the tolerance; size of L22; largest entry of L21 L11^-1.
     """
 
     values: Floats
@@ -74,7 +76,7 @@ class Answers(NamedTuple):
 
 
 def make_wrench_room(equations: OrderedRows, columns: int) -> Room:
-    """Memory for equations over so many columns."""
+    """Memory for equations over the given number of columns."""
     rows, r = len(equations.place), len(equations.last)
     pair = int((np.arange(rows) - equations.first).max(initial=0)) + 1
     k = rows - r
@@ -86,7 +88,7 @@ def make_wrench_room(equations: OrderedRows, columns: int) -> Room:
 
 @kernel
 def load_rows(equations, entries, side, at, lane, A):
-    """The rows of one pose into its lane, the side behind them."""
+    """Copy the rows of one pose, followed by the right-hand side, to its lane."""
     rows, sides = equations.bodies.shape
     width = len(equations.used)
     columns = A.shape[1]
@@ -105,7 +107,7 @@ def load_rows(equations, entries, side, at, lane, A):
 
 @noinline
 def normalise_pairs(equations, room):
-    """Rows of each pair orthonormal, one after the other and twice: R then is exact to rounding."""
+    """Orthonormalise the rows of each pair, sequentially and twice: R is then exact to rounding."""
     ws = in_lanes(room)
     A, R = ws.A, ws.R
     for i in range(len(equations.place)):
@@ -134,9 +136,9 @@ def normalise_pairs(equations, room):
 
 @kernel
 def reflection(square, top):
-    """Of a vector with such a square and first entry: the entry it becomes, and 2 / |v|^2 of the reflection.
+    """Householder reflection of a vector with given squared norm and first entry.
 
-    A vector without anything is left as it is.
+    Returns the entry that it becomes, and 2 / |v|^2 of the reflection. A zero vector stays unchanged.
     """
     size = np.sqrt(square)
     signed = choose(top > 0.0, -size, size)
@@ -147,7 +149,7 @@ def reflection(square, top):
 
 @noinline
 def reflect_rows(equations, room):
-    """A to [L11 0; L21 L22], the side with it; vectors of reflections stay above the diagonal."""
+    """Transform A to [L11 0; L21 L22], and the right-hand side; reflection vectors stay above the diagonal."""
     ws = in_lanes(room)
     A = ws.A
     rows, r = len(equations.place), len(equations.last)
@@ -174,7 +176,7 @@ def reflect_rows(equations, room):
 
 @noinline
 def reduce_both_sides(rows, r, room):
-    """[L11; L21] to its diagonal d and the one above it, e, by reflections from both sides."""
+    """Reduce [L11; L21] to its diagonal d and superdiagonal e, by reflections from both sides."""
     ws = in_lanes(room)
     A, B, d, e, s = ws.A, ws.B, ws.d, ws.e, ws.s
     for i in range(rows):
@@ -185,7 +187,7 @@ def reduce_both_sides(rows, r, room):
         if i < r:
             B[i, i] = ws.diagonal[i]
     for j in range(r):
-        # a column, from the left
+        # A column, from the left.
         size = 0.0
         for i in range(j, rows):
             size += B[i, j] * B[i, j]
@@ -204,7 +206,7 @@ def reduce_both_sides(rows, r, room):
             B[j, c] -= B[j, j] * s[c]
         e[j] = 0.0
         if j + 1 < r:
-            # its row, from the right
+            # Its row, from the right.
             size = 0.0
             for c in range(j + 1, r):
                 size += B[j, c] * B[j, c]
@@ -224,14 +226,14 @@ def reduce_both_sides(rows, r, room):
 
 @kernel
 def count_below(d, e, r, x):
-    """How many singular values of two diagonals are below x: negative pivots of B^T B - x^2, by differences."""
+    """Number of singular values of a bidiagonal matrix below x: negative pivots of B^T B - x^2, by differences."""
     square = x * x
     s = -square
     count = 0.0
     for j in range(r):
         pivot = d[j] * d[j] + s
         count += choose(pivot < 0.0, 1.0, 0.0)
-        # a pivot that vanishes counts as one just above, and divides without overflow
+        # A vanishing pivot counts as slightly positive, and the division does not overflow.
         pivot = choose(abs(pivot) < 1e-200, 1e-200, pivot)
         s = s * (e[j] * e[j]) / pivot - square
     return count
@@ -239,7 +241,7 @@ def count_below(d, e, r, x):
 
 @noinline
 def find_smallest(r, tolerance, room):
-    """The smallest singular value, and how many are not above the tolerance."""
+    """The smallest singular value, and the number of those that are not above the tolerance."""
     ws = in_lanes(room)
     d, e = ws.d, ws.e
     high = abs(d[0])
@@ -258,13 +260,13 @@ def find_smallest(r, tolerance, room):
 
 @noinline
 def solve_rows(equations, room):
-    """z of the side, and of each dependent row: z1 of the order, then of the named rows, weighed."""
+    """z of the right-hand side and of each dependent row: z1 in the order, then original rows, weighted."""
     ws = in_lanes(room)
     A, R, z, s = ws.A, ws.R, ws.z, ws.s
     rows, r = len(equations.place), len(equations.last)
     left, growth = 0.0 * A[0, 0], 0.0 * A[0, 0]
     for m in range(rows - r + 1):
-        # the side is behind all rows; with m > 0 a self-stress
+        # The right-hand side follows all rows; m > 0 is a self-stress.
         right = rows if m == 0 else r + m - 1
         sign = 1.0 if m == 0 else -1.0
         for c in range(r):
@@ -282,7 +284,7 @@ def solve_rows(equations, room):
             s[right] = 1.0
             for c in range(r, A.shape[1]):
                 left += A[right, c] * A[right, c]
-        # named rows: f = R^-1 z in each pair, from its last row on
+        # Original rows: f = R^-1 z in each pair, starting from its last row.
         for i in range(rows - 1, -1, -1):
             first = equations.first[i]
             x = s[equations.place[i]] / R[i, i - first]
@@ -295,7 +297,7 @@ def solve_rows(equations, room):
 
 @noinline
 def settle_stress(rows, k, room):
-    """Self-stresses orthonormal, and z without a part in them."""
+    """Orthonormalise the self-stresses, and remove their components from z."""
     z = in_lanes(room).z
     for m in range(1, k + 1):
         for _ in range(2):
@@ -322,7 +324,7 @@ def settle_stress(rows, k, room):
 
 @entry
 def solve_poses(equations, room, entries, side, which, tolerance, out):
-    """Fill out for the poses `which`; entries: of all poses, (poses * rows, sides, 6), side: (poses, columns)."""
+    """Fill out for the poses `which`; entries of all poses: (poses * rows, sides, 6), side: (poses, columns)."""
     rows, r = len(equations.place), len(equations.last)
     count = len(which)
     begin = 0

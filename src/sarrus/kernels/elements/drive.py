@@ -1,12 +1,12 @@
-"""Drives: the right side of an equation as a function of time, Phi_k(q) = phi0_k(t).
+"""Drives: the right-hand side of an equation as a function of time, Phi_k(q) = phi0_k(t).
 
-J and the curvature of Phi stay as they are; Phi' = J v - phi0', Phi'' = J a + J' v - phi0''. With x(t)
-the motion, a piecewise polynomial and a sine, phi0 is c times
+J and the curvature of Phi do not change; Phi' = J v - phi0', Phi'' = J a + J' v - phi0''. With x(t) the motion, a
+piecewise polynomial plus a sine, phi0 is c times
 
-    x (a travel),      cos x and sin x (an angle),      1/2 x^2 (a length)
+    x (a displacement),      cos x and sin x (an angle),      1/2 x^2 (a length)
 
-minus a constant, where a component of the product never changes. The drive exerts -lam . dphi0/dx along x.
-Taylor coefficients of C = cos x and S = sin x:
+minus a constant, if a component of the product never changes. The drive exerts -lam . dphi0/dx along x. Taylor
+coefficients of C = cos x and S = sin x:
 
     m S_m = sum_j j x_j C_{m-j},      m C_m = -sum_j j x_j S_{m-j}
 """
@@ -22,34 +22,35 @@ from ..compiler import formula, kernel, noinline
 from ..layout import NONE
 from ..polynomials import add_product, cauchy, cauchy_rates
 
-# columns of the driven equations
+# Columns of the driven equations.
 EQUATION, KIND, MOTION = 0, 1, 2
-# kinds of right side
+# Kinds of right-hand side.
 LINEAR, COSINE, SINE, SQUARE = 0, 1, 2, 3
 
 
 class Drives(NamedTuple):
     """Driven equations and the motions that drive them."""
 
-    # rows of equation, kind of right side, motion; its factor and what is subtracted
+    # Rows of equation, kind of right-hand side, motion; its factor, and the constant that is subtracted.
     equations: Ints
     factor: Floats
     constant: Floats
-    # motions: pieces of each, their starts and polynomials; rows of amplitude, rate, phase of a sine
+    # Motions: pieces of each, their starts and polynomials; rows of amplitude, angular frequency, phase of a sine.
     pieces: Ints
     breaks: Floats
     polynomials: Floats
     sines: Floats
-    # right sides, their rates and second rates
+    # Right-hand sides, their first and second time derivatives.
     driven: Floats = NONE
-    # series coefficients, a row a quantity: motions, right sides without their factors, forces of motions
+    # Series coefficients, one row per quantity: motions, right-hand sides without their factors, forces of
+    # motions.
     motion: Floats = NONE
     side: Floats = NONE
     force: Floats = NONE
 
 
 def make_series(drives: Drives, rows: int) -> Drives:
-    """The drives with memory for right sides and so many coefficients."""
+    """The drives with memory for right-hand sides and `rows` coefficients."""
     equations, motions = len(drives.equations), len(drives.sines)
     return drives._replace(
         driven=np.zeros((3, equations)),
@@ -61,7 +62,7 @@ def make_series(drives: Drives, rows: int) -> Drives:
 
 @formula
 def slope(kind: int, x: float) -> float:
-    """Derivative of a right side by its motion, without its factor."""
+    """Derivative of a right-hand side with respect to its motion, without its factor."""
     if kind == LINEAR:
         return 1.0
     if kind == SQUARE:
@@ -73,7 +74,7 @@ def slope(kind: int, x: float) -> float:
 
 @kernel
 def find_piece(drives, m, t):
-    """The piece of a motion that holds at t; at a break the later one."""
+    """The piece of a motion that is valid at t; at a break the later one."""
     if drives.pieces[m + 1] - drives.pieces[m] == 1:
         return drives.pieces[m]
     n = drives.pieces[m + 1] - 1
@@ -84,10 +85,10 @@ def find_piece(drives, m, t):
 
 @kernel
 def eval_motion(drives, m, t):
-    """Value of a motion, its rate and second rate."""
+    """Value of a motion, its first and second time derivatives."""
     x, v, a = 0.0, 0.0, 0.0
     piece = find_piece(drives, m, t)
-    # one turn; runs in lanes that are at other pieces take turns
+    # A single iteration; runs in lanes that are at different pieces take turns.
     for n in range(piece, piece + 1):
         s = t - drives.breaks[n]
         poly = drives.polynomials[n]
@@ -107,7 +108,7 @@ def eval_motion(drives, m, t):
 
 @noinline
 def eval_drives(loads, t):
-    """driven[0..2, k]: right side of driven equation k, its rate and second rate."""
+    """driven[0..2, k]: right-hand side of driven equation k, its first and second time derivatives."""
     if loads is None:
         return
     drives = loads.drives
@@ -137,9 +138,9 @@ def eval_drives(loads, t):
 
 @kernel
 def drive_constraints(form, loads, largest, phi):
-    """Phi with the right sides of its drives instead of those at the start.
+    """Replace the right-hand sides at the start by those of the drives in Phi.
 
-    largest: its largest entry so far; returns what it is then.
+    largest: the largest entry of Phi so far; returns the new one.
     """
     if loads is None:
         return largest
@@ -155,7 +156,7 @@ def drive_constraints(form, loads, largest, phi):
 
 @kernel
 def subtract_drives(loads, rate, phi):
-    """Subtract the first or second rate of phi0 from the driven equations."""
+    """Subtract the first or second time derivative of phi0 from the driven equations."""
     if loads is None:
         return
     drives = loads.drives
@@ -180,7 +181,7 @@ def next_break(loads, t):
 
 @kernel
 def eval_drive_forces(loads, t, lam, force):
-    """force[m]: what the drive of motion m exerts along it, -lam . dphi0/dx."""
+    """force[m]: the force of the drive of motion m along it, -lam . dphi0/dx."""
     if loads is None:
         return
     drives = loads.drives
@@ -195,7 +196,7 @@ def eval_drive_forces(loads, t, lam, force):
 
 @kernel
 def eval_drive_power(loads, lam):
-    """Power that the drives bring in: -lam . phi0'."""
+    """Power supplied by the drives: -lam . phi0'."""
     power = 0.0
     if loads is None:
         return power
@@ -217,7 +218,7 @@ def motion_coefficients(drives, m, t, x):
         s = t - drives.breaks[n]
         for k in range(min(degree + 1, len(x))):
             value = 0.0
-            # binomial(i, k) s^(i - k), from the highest power down
+            # binomial(i, k) s^(i - k), from the highest power down.
             for i in range(degree, k - 1, -1):
                 factor = 1.0
                 for j in range(k):
@@ -233,14 +234,14 @@ def motion_coefficients(drives, m, t, x):
         for k in range(len(x)):
             if k > 0:
                 factor *= rate / k
-            # derivatives of the sine: sin, cos, -sin, -cos
+            # Derivatives of the sine: sin, cos, -sin, -cos.
             part = sine if k % 2 == 0 else cosine
             x[k] += factor * (part if k % 4 < 2 else -part)
 
 
 @noinline
 def start_drives(loads, t):
-    """Coefficients of all motions about t, and the first two of the driven right sides."""
+    """Coefficients of all motions about t, and the first two of the driven right-hand sides."""
     drives = loads.drives
     for m in range(len(drives.sines)):
         motion_coefficients(drives, m, t, drives.motion[m])
@@ -250,7 +251,7 @@ def start_drives(loads, t):
 
 @noinline
 def drive_coefficients(loads, m):
-    """Coefficient m of the driven right sides, side[k, m], without their factors."""
+    """Coefficient m of the driven right-hand sides, side[k, m], without their factors."""
     drives = loads.drives
     for k in range(len(drives.equations)):
         x = drives.motion[drives.equations[k, MOTION]]
@@ -261,7 +262,7 @@ def drive_coefficients(loads, m):
         elif kind == SQUARE:
             y[m] = 0.5 * cauchy(x, x, 0, m + 1, m)
         elif kind == COSINE:
-            # the sine of the same motion is the next equation
+            # The sine of the same motion is the next equation.
             z = drives.side[k + 1]
             if m == 0:
                 y[0] = np.cos(x[0])
@@ -273,7 +274,7 @@ def drive_coefficients(loads, m):
 
 @kernel
 def add_sides(form, loads, m, b):
-    """Coefficient m of the driven right sides, added to those of all equations in the factor's order."""
+    """Add coefficient m of the driven right-hand sides to those of all equations, in elimination order."""
     drive_coefficients(loads, m)
     drives = loads.drives
     for n in range(len(drives.equations)):
@@ -293,14 +294,14 @@ def multiply_slope(lam, k, eq, y):
 def force_coefficient(drives, lam, m, k):
     """Coefficient k of the force of a drive along its motion, -lam . dphi0/dx.
 
-    The multipliers of an angle are not unique, this sum of them is; so it is taken first.
+    The multipliers of an angle are not unique, but this sum of them is; so it is computed first.
     """
     force = 0.0
     for n in range(len(drives.equations)):
         if drives.equations[n, MOTION] == m:
             kind = drives.equations[n, KIND]
             eq = drives.equations[n, EQUATION]
-            # slopes: x of a square, -sine of a cosine, cosine of a sine
+            # Slopes: x of a square, -sine of a cosine, cosine of a sine.
             if kind == LINEAR:
                 part = lam[k, eq]
             elif kind == COSINE:

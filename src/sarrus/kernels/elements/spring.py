@@ -1,7 +1,7 @@
 """Springs with dampers between points of two bodies.
 
     d = three forms, l = |d|, P = k (l - l0) + c l' + p,      w[d] = -P d / l
-    potential energy 1/2 k (l - l0)^2 + p l,                  power without potential -c l'^2
+    potential energy 1/2 k (l - l0)^2 + p l,                  non-conservative power -c l'^2
 
 Taylor coefficients, with r = P / l:
 
@@ -20,14 +20,14 @@ from ..compiler import formula, kernel
 from ..layout import NONE, list_block
 from ..polynomials import add_damping, cauchy, dot, dot_coefficient
 
-# numbers of a spring
+# Parameters of a spring.
 STIFFNESS, DAMPING, FREE, PRELOAD = 0, 1, 2, 3
 
 
 class Springs(NamedTuple):
-    """First of the three forms of each; rows of stiffness, damping, free length, preload.
+    """First of the three forms of each spring; rows of stiffness, damping, free length, preload.
 
-    Series coefficients, a row a spring: length, pull over length.
+    Series coefficients, one row per spring: length, tension divided by length.
     """
 
     first: Ints
@@ -37,13 +37,13 @@ class Springs(NamedTuple):
 
 
 def numbers_of(spring: Any) -> tuple[float, float, float, float]:
-    """The numbers of a mechanism's spring, in the order of the law."""
+    """Parameters of a mechanism's spring, in the order of the formula."""
     return spring.stiffness, spring.damping, spring.free_length, spring.preload
 
 
 @formula
 def pull(p: Any, length: Any, rate: Any) -> Any:
-    """Pull of a spring with the numbers p, from its length and the rate of that."""
+    """Tension of a spring with parameters p, from its length and the rate of that."""
     return p[STIFFNESS] * (length - p[FREE]) + p[DAMPING] * rate + p[PRELOAD]
 
 
@@ -55,7 +55,7 @@ def energy(p: Any, length: Any) -> Any:
 
 
 def make_series(springs: Springs, rows: int) -> Springs:
-    """The springs with memory for so many coefficients."""
+    """The springs with memory for `rows` coefficients."""
     size = len(springs.first), rows
     return springs._replace(length=np.zeros(size), ratio=np.zeros(size))
 
@@ -67,7 +67,7 @@ def list_entries(springs: Springs) -> list[tuple[int, int]]:
 
 @kernel
 def eval_spring(springs, n, f, df):
-    """Length of a spring, its rate, and its pull."""
+    """Length of a spring, its rate, and its tension."""
     a = springs.first[n]
     length = np.sqrt(dot(f, a, f, a))
     rate = dot(f, a, df, a) / length
@@ -76,7 +76,7 @@ def eval_spring(springs, n, f, df):
 
 @kernel
 def add_weights(springs, f, df, w):
-    """What springs exert."""
+    """Add the forces of springs."""
     for n in range(len(springs.first)):
         length, _, P = eval_spring(springs, n, f, df)
         a = springs.first[n]
@@ -86,7 +86,7 @@ def add_weights(springs, f, df, w):
 
 @kernel
 def add_derivatives(springs, f, df, at, A, B):
-    """The nine entries of each spring, row by row; returns the next place."""
+    """The nine entries of each spring, row by row; returns the next index."""
     for n in range(len(springs.first)):
         length, rate, P = eval_spring(springs, n, f, df)
         a = springs.first[n]
@@ -94,7 +94,7 @@ def add_derivatives(springs, f, df, at, A, B):
         c = springs.numbers[n, DAMPING]
         for i in range(a, a + 3):
             for j in range(a, a + 3):
-                # the rate of the length changes by (d' - rate d / l) / l
+                # The derivative of the length rate is (d' - rate d / l) / l.
                 grow = k * f[j] + c * (df[j] - rate * f[j] / length)
                 A[at] = -f[i] / (length * length) * (grow - P * f[j] / length)
                 if i == j:
@@ -126,7 +126,7 @@ def add_power(springs, f, df, total):
 
 @kernel
 def add_direction(springs, n, f, w):
-    """What a unit pull of a spring exerts."""
+    """Add the forces of a unit tension of a spring."""
     a = springs.first[n]
     length = np.sqrt(dot(f, a, f, a))
     for i in range(a, a + 3):
@@ -147,7 +147,7 @@ def length_coefficient(springs, n, fc, m):
 
 @kernel
 def add_coefficient(springs, fc, k, w):
-    """Coefficient k of what springs exert."""
+    """Coefficient k of the forces of springs."""
     for n in range(len(springs.first)):
         a = springs.first[n]
         p = springs.numbers[n]

@@ -1,11 +1,11 @@
-"""Torsional springs with dampers at revolute joints, and torques there.
+"""Torsion springs with dampers at revolute joints, and torques there.
 
     u, b, u' = nine forms: u and b = axis x u in the first body, u' in the second (u at the start)
-    c = u . u', s = b . u', theta = atan2(s, c), counted on beyond a turn, theta' = c s' - s c'
+    c = u . u', s = b . u', theta = atan2(s, c), unwrapped beyond a full turn, theta' = c s' - s c'
     M = m - k (theta - theta0) - c theta',      w[u] = -M s u',      w[b] = M c u',      w[u'] = M (c b - s u)
-    potential energy 1/2 k (theta - theta0)^2,      power without potential (m - c theta') theta'
+    potential energy 1/2 k (theta - theta0)^2,      non-conservative power (m - c theta') theta'
 
-The angles as last seen are carried from state to state: they count the turns.
+The most recent angles are carried from state to state, so that full turns are counted.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..double_double import rounded, shortened
 from ..layout import NONE, list_block
 from ..polynomials import add_damping, cauchy, cauchy_rates, dot, dot_coefficient, eval_series
 
-# numbers of a torsion
+# Parameters of a torsion spring.
 STIFFNESS, DAMPING, FREE, TORQUE = 0, 1, 2, 3
-# rows of its series
+# Rows of its series.
 COSINE, SINE, ANGLE, MOMENT, MOMENT_COSINE, MOMENT_SINE = 0, 1, 2, 3, 4, 5
 
 
 class Torsions(NamedTuple):
-    """First of the nine forms of each; rows of stiffness, damping, free angle, torque.
+    """First of the nine forms of each torsion spring; rows of stiffness, damping, free angle, torque.
 
-    Series coefficients: cosine, sine, angle, moment, moment times cosine and sine of each.
+    Series coefficients of each: cosine, sine, angle, moment, moment times cosine, moment times sine.
     """
 
     first: Ints
@@ -38,24 +38,24 @@ class Torsions(NamedTuple):
 
 
 def numbers_of(torsion: Any) -> tuple[float, float, float, float]:
-    """The numbers of a mechanism's torsion, in the order of the law."""
+    """Parameters of a mechanism's torsion spring, in the order of the formula."""
     return torsion.stiffness, torsion.damping, torsion.free_angle, torsion.torque
 
 
 @formula
 def moment(p: Any, angle: Any, rate: Any) -> Any:
-    """What a torsion with the numbers p exerts on its second body, from its angle and the rate of that."""
+    """Moment of a torsion spring with parameters p on its second body, from its angle and the rate of that."""
     return p[TORQUE] - p[STIFFNESS] * (angle - p[FREE]) - p[DAMPING] * rate
 
 
 @formula
 def energy(p: Any, angle: Any) -> Any:
-    """Potential energy of a torsion; its constant torque has none."""
+    """Potential energy of a torsion spring; its constant torque has none."""
     return 0.5 * p[STIFFNESS] * (angle - p[FREE]) ** 2
 
 
 def make_series(torsions: Torsions, rows: int) -> Torsions:
-    """The torsions with memory for so many coefficients."""
+    """The torsion springs with memory for `rows` coefficients."""
     return torsions._replace(turn=np.zeros((len(torsions.first), 6, rows)))
 
 
@@ -66,20 +66,20 @@ def list_entries(torsions: Torsions) -> list[tuple[int, int]]:
 
 @kernel
 def unwrap(angle, near):
-    """The same angle with as many turns as bring it next to another."""
+    """The same angle plus the number of full turns that brings it nearest to `near`."""
     return angle + 2.0 * np.pi * np.rint(rounded(near - angle) / (2.0 * np.pi))
 
 
 @kernel
 def eval_turn(torsions, n, f):
-    """Cosine and sine of the angle of a torsion."""
+    """Cosine and sine of the angle of a torsion spring."""
     u = torsions.first[n]
     return dot(f, u, f, u + 6), dot(f, u + 3, f, u + 6)
 
 
 @kernel
 def eval_turning(torsions, n, f, df):
-    """Cosine, sine and their rates for the angle of a torsion."""
+    """Cosine, sine and their rates for the angle of a torsion spring."""
     u = torsions.first[n]
     b = u + 3
     x = u + 6
@@ -91,14 +91,14 @@ def eval_turning(torsions, n, f, df):
 
 @kernel
 def follow_angle(torsions, n, f, theta):
-    """theta[n]: the angle now, next to what it was."""
+    """theta[n]: the current angle, nearest to the previous one."""
     c, s = eval_turn(torsions, n, f)
     theta[n] = unwrap(np.arctan2(shortened(s), shortened(c)), theta[n])
 
 
 @kernel
 def add_moment(torsions, n, M, f, w):
-    """What a moment at a torsion exerts."""
+    """Add the forces of a moment at a torsion spring."""
     c, s = eval_turn(torsions, n, f)
     u = torsions.first[n]
     for i in range(u, u + 3):
@@ -109,7 +109,7 @@ def add_moment(torsions, n, M, f, w):
 
 @kernel
 def add_weights(torsions, f, df, theta, w):
-    """What torsions exert; theta: their angles as last seen, updated."""
+    """Add the forces of torsion springs; theta: their most recent angles, updated."""
     for n in range(len(torsions.first)):
         c, s, dc, ds = eval_turning(torsions, n, f, df)
         angle = unwrap(np.arctan2(shortened(s), shortened(c)), theta[n])
@@ -119,7 +119,7 @@ def add_weights(torsions, f, df, theta, w):
 
 @kernel
 def add_derivatives(torsions, f, df, theta, at, A, B):
-    """The 81 entries of each torsion, row by row; returns the next place. theta as for `add_weights`."""
+    """The 81 entries of each torsion spring, row by row; returns the next index. theta as for `add_weights`."""
     for n in range(len(torsions.first)):
         follow_angle(torsions, n, f, theta)
         at = torsion_derivatives(torsions, n, theta[n], f, df, at, A, B)
@@ -128,7 +128,7 @@ def add_derivatives(torsions, f, df, theta, at, A, B):
 
 @kernel
 def torsion_derivatives(torsions, n, angle, f, df, at, A, B):
-    """The 81 entries of one torsion."""
+    """The 81 entries of one torsion spring."""
     c, s, dc, ds = eval_turning(torsions, n, f, df)
     u = torsions.first[n]
     p = torsions.numbers[n]
@@ -144,7 +144,8 @@ def torsion_derivatives(torsions, n, angle, f, df, at, A, B):
             i1, i2, p1, p2 = u + i - 3, u + i - 6, c, -s
         lever = p1 * f[i1] + p2 * f[i2]
         for j in range(9):
-            # derivatives of c, s, c', s' by form j; those of c', s' by its rate are those of c, s
+            # Derivatives of c, s, c', s' with respect to form j. Those of c', s' with respect to its rate equal
+            # those of c, s.
             gc, gs, gdc, gds = 0.0, 0.0, 0.0, 0.0
             if j < 3:
                 gc, gdc = f[u + j + 6], df[u + j + 6]
@@ -174,7 +175,7 @@ def torsion_derivatives(torsions, n, angle, f, df, at, A, B):
 
 @kernel
 def add_energy(torsions, theta, total):
-    """Add the potential energy of the torsions at these angles."""
+    """Add the potential energy of the torsion springs at these angles."""
     for n in range(len(torsions.first)):
         total += energy(torsions.numbers[n], theta[n])
     return total
@@ -192,7 +193,7 @@ def add_power(torsions, f, df, total):
 
 @kernel
 def add_coefficient(torsions, fc, theta0, k, w):
-    """Coefficient k of what torsions exert; theta0: their angles where the series begins."""
+    """Coefficient k of the forces of torsion springs; theta0: their angles at the start of the series."""
     for n in range(len(torsions.first)):
         u = torsions.first[n]
         p = torsions.numbers[n]
@@ -220,7 +221,7 @@ def add_coefficient(torsions, fc, theta0, k, w):
 
 @kernel
 def land_angles(torsions, f, order, h, theta):
-    """theta: the angles at the end of a step of length h, next to what their series say."""
+    """theta: the angles at the end of a step of length h, nearest to the values of their series."""
     for n in range(len(torsions.first)):
         theta[n] = eval_series(torsions.turn[n, ANGLE], order, h)
         follow_angle(torsions, n, f, theta)

@@ -1,6 +1,6 @@
-"""Forces and torques that turn with a body, and torques on one: products with a form.
+"""Body-fixed forces and torques, which rotate with a body, and torques on a body: products with a form.
 
-w[a] = c f[b],      power c f[b] f'[a], without potential
+w[a] = c f[b],      power c f[b] f'[a], non-conservative
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def list_entries(turning: Turning) -> list[tuple[int, int]]:
 
 @kernel
 def add_weights(turning, f, w):
-    """What turns with bodies."""
+    """Add the body-fixed forces."""
     for n in range(len(turning.c)):
         w[turning.a[n]] += turning.c[n] * f[turning.b[n]]
 
 
 @kernel
 def add_derivatives(turning, at, A, B):
-    """One entry each; returns the next place."""
+    """One entry each; returns the next index."""
     for n in range(len(turning.c)):
         A[at] = turning.c[n]
         B[at] = 0.0
@@ -44,7 +44,7 @@ def add_derivatives(turning, at, A, B):
 
 @kernel
 def add_power(turning, f, df, total):
-    """Add the power of what turns with bodies."""
+    """Add the power of body-fixed forces."""
     for n in range(len(turning.c)):
         total += turning.c[n] * f[turning.b[n]] * df[turning.a[n]]
     return total
@@ -52,13 +52,13 @@ def add_power(turning, f, df, total):
 
 @kernel
 def add_coefficient(turning, fc, k, w):
-    """Coefficient k of what turns with bodies."""
+    """Coefficient k of body-fixed forces."""
     for n in range(len(turning.c)):
         w[turning.a[n]] += turning.c[n] * fc[turning.b[n], k]
 
 
 @kernel
 def add_work(turning, fc, known, work):
-    """Coefficients of the work of what turns with bodies."""
+    """Coefficients of the work of body-fixed forces."""
     for n in range(len(turning.c)):
         add_product(turning.c[n], fc[turning.b[n]], fc[turning.a[n]], known, work)

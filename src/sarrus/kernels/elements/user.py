@@ -1,12 +1,12 @@
-"""Forces of a user: w = what a function of (t, positions, velocities) of some points returns.
+"""User forces: w is what a user's function of time, positions and velocities of some points returns.
 
-The law is the user's. It is compiled by our own translator if that knows what it uses (small_arrays.py), else by
-Numba if that is installed, else called through Python:
+The function is compiled by Sarrus's translator if it supports everything that the function uses (small_arrays.py),
+else by Numba if that is installed. Otherwise it is called through Python:
 
     void(t, position, velocity, force):      arrays (points, dimension) in m, m/s and N
 
-Whatever fails is remembered with its reason, and the force is then not a number: the run stops. It has no
-Taylor series, and no potential that is known: all of its power is counted.
+If the function fails, the reason is stored and the force becomes nan, which stops the run. A user force has no
+Taylor series and no known potential, so all of its power counts as work.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ..layout import NONE, list_block
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 UserFunction = ctypes.CFUNCTYPE(None, ctypes.c_double, DOUBLES, DOUBLES, DOUBLES)
 
-# compiled functions that are kept for later runs
+# Number of compiled functions that are cached for later runs.
 MOST_KEPT = 32
-# who compiles them
+# Compilers of user functions.
 SARRUS, NUMBA = "sarrus", "Numba"
 
 
@@ -43,7 +43,7 @@ def call_user(address: int, t: float, x: Floats, v: Floats, force: Floats) -> No
 
 
 def find_fault(values: Floats, shape: tuple[int, int]) -> str:
-    """What is wrong with the forces that a user's function returned, in words; empty if nothing is."""
+    """Describe what is wrong with the forces that a user's function returned; empty if nothing is."""
     if values.shape != shape:
         return (
             f"returned shape {values.shape}; it has to return forces of the shape {shape} of its "
@@ -57,7 +57,7 @@ def find_fault(values: Floats, shape: tuple[int, int]) -> str:
 class UserCall:
     """The function of one user force, with its address for the kernels.
 
-    compiled: whether it runs compiled; how: by what it runs, in words; failure: what went wrong first, in words.
+    compiled: whether it runs compiled. how: text that states what runs it. failure: text of the first failure.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], shape: tuple[int, int]) -> None:
@@ -74,20 +74,20 @@ class UserCall:
 
     @property
     def how(self) -> str:
-        """By what it runs, and why, in words."""
+        """Text that states what runs the function, and why."""
         if not self.compiled or self._entry is None:
             return f"runs as plain Python ({self._why})"
         return "runs compiled" + (f" by {NUMBA}" if self._entry.code.compiler == NUMBA else "")
 
     @property
     def address(self) -> int:
-        """Where kernels find the function."""
+        """Address of the function for the kernels."""
         if self.compiled and self._entry is not None:
             return int(self._entry.code.address)
         return int(ctypes.cast(self._plain, ctypes.c_void_p).value or 0)
 
     def evaluate(self, t: float, position: Floats, velocity: Floats) -> Floats:
-        """The forces by plain Python; not a number, with `failure` set, if that fails."""
+        """Evaluate the forces in plain Python; nan, with `failure` set, if that fails."""
         if self.failure:
             return np.full(self.shape, np.nan)
         where = f"user force '{self.name}' at t = {t:.9g} s"
@@ -96,7 +96,7 @@ class UserCall:
         except Exception as error:
             self.failure = f"{where} raised {type(error).__name__}: {error}"
         except BaseException as error:
-            # no exception passes through compiled code: it is raised again after the run
+            # Exceptions must not pass through compiled code: this one is raised again after the run.
             self.failure, self.interrupt = f"{where} was interrupted", error
         else:
             wrong = find_fault(values, self.shape)
@@ -106,7 +106,7 @@ class UserCall:
         return np.full(self.shape, np.nan)
 
     def check(self, position: Floats, velocity: Floats) -> None:
-        """Evaluate at the start; a compiled function that says something else is not used."""
+        """Evaluate at the start; a compiled function whose result differs is not used."""
         plain = self.evaluate(0.0, position, velocity)
         if self.compiled and self._entry is not None and not self.failure:
             arrays = [np.array(x, dtype=float, order="C") for x in (position, velocity, plain)]
@@ -117,15 +117,15 @@ class UserCall:
             self._why = "compiled it gives another force at the start"
 
     def call(self, t: float, position: Any, velocity: Any, force: Any) -> None:
-        """The forces by plain Python, from and to pointers."""
+        """Evaluate the forces in plain Python, from and to pointers."""
         x, v, out = (np.ctypeslib.as_array(p, self.shape) for p in (position, velocity, force))
         out[...] = self.evaluate(t, x, v)
 
 
 class _Compiled:
-    """A compiled function; where it fails it asks the call that has it now.
+    """A compiled function; on failure it calls the UserCall that currently owns it.
 
-    constants: what the function sees of the world outside, frozen into it; None if that cannot be compared.
+    constants: values from outside the function, frozen into the code; None if they cannot be compared.
     """
 
     def __init__(self, function: Callable[..., Any], shape: tuple[int, int]) -> None:
@@ -135,24 +135,24 @@ class _Compiled:
         self.owner: Callable[[], UserCall | None] = lambda: None
         self.plain = UserFunction(_forward(lambda: self.owner()))
         code, self.why = _compile(function, shape, self.plain)
-        # those without code are not kept
+        # Entries without code are not cached.
         self.code: Any = code
 
     def fits(self, call: UserCall) -> bool:
-        """Whether it is what a call needs: the same function, seeing the same."""
+        """Whether this is the code for a call: the same function with the same constants."""
         same = self.function is call.function and self.shape == call.shape
         return same and self.constants is not None and self.constants == _constants(call.function)
 
 
-# the latest first
+# Most recent first.
 _KEPT: list[_Compiled] = []
 
 
 def _take_compiled(call: UserCall) -> tuple[_Compiled | None, str]:
-    """The function of a call compiled, now or for an earlier run; None, and why, if it cannot be."""
+    """Compiled function for a call, new or from an earlier run; None and the reason if it cannot be compiled."""
     fitting = [kept for kept in _KEPT if kept.fits(call)]
     if fitting and all(kept.owner() is not None for kept in fitting):
-        # the call of an earlier run may only wait to be collected
+        # The call of an earlier run may not have been garbage collected yet.
         gc.collect()
     entry = next((kept for kept in fitting if kept.owner() is None), None)
     if entry is None:
@@ -168,12 +168,12 @@ def _take_compiled(call: UserCall) -> tuple[_Compiled | None, str]:
 
 
 def _constants(function: Callable[..., Any]) -> dict[str, Any] | None:
-    """Numbers that a function takes from outside, by name; None if it takes anything else that may change."""
+    """Numbers that a function takes from outside, by name; None if it uses anything else that may change."""
     try:
         seen = inspect.getclosurevars(function)
     except (TypeError, ValueError):
         return None
-    # functions within the function may see more
+    # Nested functions may use further names.
     if any(inspect.iscode(x) for x in function.__code__.co_consts):
         return None
     found = {**seen.globals, **seen.nonlocals}
@@ -194,7 +194,7 @@ def _forward(owner: Callable[[], UserCall | None]) -> Callable[..., None]:
 
 
 class ForceCode(NamedTuple):
-    """Compiled code of a function: who compiled it, its address, and what has to live as long."""
+    """Compiled code of a function: its compiler, its address, and the object that must stay alive with it."""
 
     compiler: str
     address: int
@@ -204,19 +204,19 @@ class ForceCode(NamedTuple):
 def _compile(
     function: Callable[..., Any], shape: tuple[int, int], plain: Any
 ) -> tuple[ForceCode | None, str]:
-    """The function compiled for the kernels, and if it is not, why: by our own translator, else by Numba."""
+    """Compile the function, by Sarrus's translator, else by Numba; if neither does, return None and the reason."""
     why = []
     for compile_function in (_translate, _compile_by_numba):
         try:
             return compile_function(function, shape, plain), ""
         except Exception as error:
-            # whatever the reason: the next one does it, at last plain Python, and the result says so
+            # For any failure, try the next compiler, and at last plain Python; the result reports the reason.
             why.append(str(error) or type(error).__name__)
     return None, "; ".join(why)
 
 
 def _translate(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> ForceCode:
-    # the compiler loads slowly
+    # Imported here because the compiler loads slowly.
     from ..language.small_arrays import ENTRY, translate_user_function
     from ..native import NativeCode, compile_kernel
 
@@ -248,29 +248,29 @@ def _compile_by_numba(
             out[:, :] = user(t, x.copy(), v.copy())
         except Exception:
             good = False
-        # what went wrong is said by Python
+        # Python reports what went wrong.
         if not good or not np.isfinite(out).all():
             plain(t, position, velocity, force)
 
     try:
         code = numba.cfunc(signature)(call)
     except Exception:
-        # its messages fill pages
+        # Numba's messages fill pages.
         raise NotImplementedError("Numba does not compile it either") from None
     return ForceCode(NUMBA, int(code.address or 0), code)
 
 
-# columns of the calls
+# Columns of the calls.
 ADDRESS, FIRST, POINTS, DIMENSION = 0, 1, 2, 3
 
-# differences for the derivatives, of 1 + |x|: the error of a Newton matrix, no more
+# Step of the differences, relative to 1 + |x|: their error affects only a Newton matrix.
 DIFFERENCE = 1e-6
-# a difference to one side that is so many times that to the other has a jump in it
+# If the difference to one side exceeds that to the other by this factor, it contains a jump.
 JUMP = 10.0
 
 
 class User(NamedTuple):
-    """Rows of address, first form, points, dimension; newtons to the model's units; scratch memory."""
+    """One row per force: address, first form, points, dimension; factor from newtons to model units; scratch."""
 
     calls: Ints
     factor: Floats
@@ -278,7 +278,7 @@ class User(NamedTuple):
 
 
 def count_forms(user: User) -> int:
-    """How many of the load forms are places of their points."""
+    """Number of load forms that are coordinates of the points of user forces."""
     return int(np.sum(user.calls[:, POINTS] * user.calls[:, DIMENSION]))
 
 
@@ -292,13 +292,13 @@ def list_entries(user: User) -> list[tuple[int, int]]:
 
 
 def make_scratch(user: User, forms: int) -> User:
-    """The forces with memory for so many forms."""
+    """The user forces with scratch memory for all load forms."""
     return user._replace(middle=np.zeros(forms))
 
 
 @kernel
 def add_weights(user, t, f, df, w):
-    """What users' functions say; their forms are theirs alone."""
+    """Evaluate the user functions; each form belongs to one function only."""
     for n in range(len(user.calls)):
         a = user.calls[n, FIRST]
         b = a + user.calls[n, POINTS] * user.calls[n, DIMENSION]
@@ -309,9 +309,10 @@ def add_weights(user, t, f, df, w):
 
 @kernel
 def add_derivatives(user, t, f, df, scratch, at, A, B):
-    """The entries of each force, row by row, by central differences; returns the next place.
+    """Entries of each force, row by row, by central differences; returns the next index.
 
-    scratch: numbers of the length of f. Where the two sides differ, as beside a jump, the smaller one counts.
+    scratch: array of the length of f. If the two one-sided differences disagree, as near a jump, the smaller one
+    is used.
     """
     for n in range(len(user.calls)):
         a = user.calls[n, FIRST]
@@ -346,7 +347,7 @@ def add_derivatives(user, t, f, df, scratch, at, A, B):
 
 @kernel
 def add_power(user, df, w, total):
-    """Add the power of users' forces, from what they exert."""
+    """Add the power of user forces, from their values w."""
     for n in range(len(user.calls)):
         a = user.calls[n, FIRST]
         for i in range(a, a + user.calls[n, POINTS] * user.calls[n, DIMENSION]):
