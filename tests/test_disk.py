@@ -79,9 +79,9 @@ def test_names_stay_in_their_folder(tmp_path, name):
     """Whatever a name of a part says."""
     with Directory(tmp_path) as folder:
         for act in (folder.read, folder.remove, folder.status, folder.child):
-            with pytest.raises(UnsafeFileError, match="is no name of a file"):
+            with pytest.raises(UnsafeFileError, match="is not a name of a file"):
                 act(name)
-        with pytest.raises(UnsafeFileError, match="is no name of a file"):
+        with pytest.raises(UnsafeFileError, match="is not a name of a file"):
             folder.write(name, b"")
 
 

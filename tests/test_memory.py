@@ -68,7 +68,7 @@ def test_the_watch_ends_when_it_has_kept_enough(mechanism, monkeypatch):
     monkeypatch.setattr(monitor, "AT_ONCE", 32)
     result = simulate(mechanism, 20.0)
     np.testing.assert_array_equal(result.position("B0"), whole.position("B0"))
-    assert any("crossings are told up to t = " in note for note in result.notes)
+    assert any("crossings are reported up to t = " in note for note in result.notes)
     until = result.verdict.watched_until
     assert 0 < until < 15
     before = [c.time for c in whole.crossings if c.time < until]

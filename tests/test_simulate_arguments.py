@@ -238,7 +238,7 @@ def test_violations_are_rounding_at_each_level():
 
 
 def test_status_and_provenance():
-    """A result says how it went, and what it was asked for."""
+    """A result says how it went, and what it was requested."""
     result = sarrus.simulate(pendulum(), 0.5, 0.1, tolerance=1e-8)
     assert result.status == "done"
     assert "0.5 s" in result.message

@@ -50,7 +50,7 @@ def check_same(runs, mechanisms, limit, points, duration=2.0, times=TIMES):
 
 
 def test_masses_through_singular_positions():
-    """Random masses and speeds of the double four-bar, 10 s, ten singular positions or more: as one by one."""
+    """Random masses and speeds of the double four-bar, 10 s, ten or more singular configurations: as one by one."""
     rng = np.random.default_rng(0)
     vary = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, 40) for i in range(3)}
     vary["velocities.B0"] = rng.uniform([0.5, 0.0], [3.0, 0.0], (40, 2))
@@ -80,7 +80,7 @@ def test_exact_motion(windows):
 
 
 def test_runs_end_in_time_at_singular_positions():
-    """Where a run ends at a singular position, steps land behind it: its final state is that of its end."""
+    """Where a run ends at a singular configuration, steps land behind it: its final state is that of its end."""
     end = sarrus.simulate(four_bar(), 3.0, 1.0).crossings[0].time
     speeds = 1.0 + np.linspace(-1e-3, 1e-3, 33)
     ensemble = sarrus.Ensemble(
@@ -297,7 +297,7 @@ def test_dampers_through_singular_positions():
         for name in ("B0", "B2"):
             # errors of two runs at 1e-10, through ten positions that multiply them
             assert np.abs(runs.position(name)[i] - one.position(name)).max() < 1e-6
-        # energies of some 10 J; beside a singular position it is kept to NOISE
+        # energies of some 10 J; near a singular configuration it is kept to NOISE
         assert np.abs(runs.energy_drift[i] - one.energy_drift) < 1e-6
 
 
@@ -445,9 +445,9 @@ def test_random_mechanisms():
         ({"bodies.crank 0.mass": []}, "holds no value"),
         ({"bodies.crank 0.mass": ["1 kg", "2 kg"]}, "SI units"),
         ({"bodies.crank 0.mass": [1j]}, "no array of numbers"),
-        ({"bodies.crank 0.mass": np.ones((3, 2))}, "mass: a list is no number"),
+        ({"bodies.crank 0.mass": np.ones((3, 2))}, "mass: a list is not a number"),
         ({"gravity": [[0, 1], [0]]}, "one shape for all"),
-        ({"gravity": [1.0, 2.0]}, "gravity: 1.0 is no list"),
+        ({"gravity": [1.0, 2.0]}, "gravity: 1.0 is not a list"),
         ({"gravity.1": [1.0], "gravity": [[0.0, 1.0]]}, "set the same number"),
         ({"bodies.'crank 0'.mass": [1.0], "bodies.crank 0.mass": [1.0]}, "set the same number"),
         ({"angular_velocities.crunk 0": [1.0]}, "no such body"),
@@ -568,7 +568,7 @@ def test_start_at_rest_gets_velocities():
 
 @pytest.mark.slow
 def test_variants_keep_users_forces_and_their_base():
-    """Functions are no numbers, each variant has them; what is done to a mechanism later is done to no variant."""
+    """Each variant has the functions; later changes of the mechanism do not reach any variant."""
     m = sarrus.Mechanism("mass", gravity=(0, 0))
     m.body("block", 1.0, (1, 0))
     m.prismatic("rail", m.ground, "block", at=(1, 0), axis=(1, 0))

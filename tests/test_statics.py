@@ -347,7 +347,7 @@ def test_singular_position_is_refused():
         flat.rod(body.name, *body.ends, mass=1)
     for joint in m.joints:
         flat.revolute(joint.name, *joint.bodies, at=joint.at)
-    with pytest.raises(MechanismError, match="singular position"):
+    with pytest.raises(MechanismError, match="singular configuration"):
         modes(flat)
 
 

@@ -189,7 +189,7 @@ class Directory:
 
     def _at(self, name: str) -> tuple[Any]:
         if name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
-            raise UnsafeFileError(f"{shown(name)!r} is no name of a file in {shown(self.path)}")
+            raise UnsafeFileError(f"{shown(name)!r} is not a name of a file in {shown(self.path)}")
         return (name,) if HANDLES else (self.path / name,)
 
     def _by(self) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def open_sealed(
             file = h5py.File(stream, "r")
         except OSError as error:
             raise HDF5Error(
-                f"it is no HDF5 file, or damaged ({str(error).splitlines()[0]})"
+                f"it is not an HDF5 file, or damaged ({str(error).splitlines()[0]})"
             ) from error
         with file:
             if verify and intact is None and SEALED in file.attrs:

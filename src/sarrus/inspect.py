@@ -29,7 +29,7 @@ def inspect(mechanism: Mechanism) -> Inspection:
         If the mechanism cannot be simulated, with every reason.
     """
     if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism, closed=False)
     opening, closed = "", True
     if find_gaps(mechanism):

@@ -149,7 +149,7 @@ class Result(Readout):
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"behind crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
+                f"after crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
                 f"to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} takes more digits there"
             )
 

@@ -122,7 +122,7 @@ def simulate(
         estimate_error=bool(estimate_error),
     )
     if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     start = None
     if follow is not None:
         start = assembly.branch_start.start_on_branch(mechanism, follow)

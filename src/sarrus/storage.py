@@ -160,13 +160,13 @@ def _room() -> float:
 
 def _branch(node: GroupNode | Leaf) -> GroupNode:
     if not isinstance(node, GroupNode):
-        raise HDF5Error(f"'{node.node.name}' is no group")
+        raise HDF5Error(f"'{node.node.name}' is not a group")
     return node
 
 
 def _leaf(node: GroupNode | Leaf) -> Leaf:
     if not isinstance(node, Leaf):
-        raise HDF5Error(f"'{node.node.name}' is no array")
+        raise HDF5Error(f"'{node.node.name}' is not an array")
     return node
 
 

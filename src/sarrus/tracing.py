@@ -113,7 +113,7 @@ class TracedNumber:
         raise AttributeError(name)
 
     def __float__(self) -> float:
-        raise UntracedError("a number of a tape was asked for its value")
+        raise UntracedError("a number of a tape was requested its value")
 
     def __bool__(self) -> bool:
         return not self.tape.ask("==", self, 0.0)

@@ -487,7 +487,7 @@ def test_bad_places_and_axes():
     with pytest.raises(MechanismError, match=r"'H'.*not finite"):
         m.revolute("H", m.ground, "a", at=[(0, 0, 0), (0, 0, np.nan)], axis=(0, 0, 1))
     assert not m.joints
-    with pytest.raises(MechanismError, match="is no mechanism"):
+    with pytest.raises(MechanismError, match="is not a mechanism"):
         assemble("bad")
     with pytest.raises(MechanismError, match="misfit"):
         assemble(open_four_bar(), misfit=-1.0)

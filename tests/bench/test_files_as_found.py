@@ -67,7 +67,7 @@ def test_published_forms_pass_with_their_digits_told(tmp_path, name, heads, sepa
     path = written(tmp_path / "r.txt", some(problem, *names.split()), heads, fmt, separator, "  ")
     answer = call(path, name)
     assert answer.exit_code == 0, answer.output
-    assert "without an energy column its drift cannot be told" in answer.output
+    assert "without an energy column its drift cannot be determined" in answer.output
     assert "digits tell x to 5e-" in answer.output
     assert "of smaller errors nothing can be said" in answer.output
 
@@ -175,7 +175,7 @@ def test_a_limit_on_a_missing_column_is_not_told(tmp_path):
     path = written(tmp_path / "r.txt", some(problem, "t", "x", "y"), "t x y")
     answer = call(path, problem.id)
     assert answer.exit_code == 3
-    assert "not told for want of columns: energy drift" in answer.output
+    assert "not determined for lack of columns: energy drift" in answer.output
     assert "NOT TOLD" in answer.output
 
 

@@ -34,8 +34,8 @@ def test_ladders():
 
 @pytest.mark.parametrize("text", ["", "a..b", "1e-3..", "-1..1", "0..1", "nan..1", "1e-3..inf"])
 def test_bad_ladders_are_told(text):
-    """What is no ladder is named."""
-    with pytest.raises(ValueError, match="is no ladder"):
+    """What is not a ladder is named."""
+    with pytest.raises(ValueError, match="is not a ladder"):
         parse_ladder(text, (1.0,))
 
 

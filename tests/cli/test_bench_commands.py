@@ -60,7 +60,7 @@ def check_formats(commands, folder):
     [
         (("bench", "--method", "magic"), "series"),
         (("bench", "no-such-problem"), "double-four-bar"),
-        (("bench", "--tolerances", "x"), "is no ladder"),
+        (("bench", "--tolerances", "x"), "is not a ladder"),
         (("bench", "--repeat", "0"), "--repeat"),
         (("bench", "--format", "xml"), "--format xml: give one of table, csv, latex, json"),
         (("board", ".", "--paper", "no-such-file.yaml"), "no-such-file.yaml"),

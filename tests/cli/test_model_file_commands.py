@@ -229,7 +229,7 @@ def test_a_bad_file_is_told_line_by_line(file, capsys, monkeypatch):
     assert exit_info.value.code == 2
     shown = capsys.readouterr().err
     assert f"error: 2 problems in {file}:" in shown
-    assert f"{file}:5: bodies.bob.mass: '2 [red]' is no number" in shown
+    assert f"{file}:5: bodies.bob.mass: '2 [red]' is not a number" in shown
     assert f"{file}:7: joints.pin.ta: unknown key" in shown
 
 

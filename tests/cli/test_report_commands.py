@@ -148,7 +148,7 @@ def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, 
     [
         (("report", "no-such-folder"), "no folder no-such-folder"),
         (("movie", "no-such-folder", "a.mp4"), "no-such-folder"),
-        (("movie", ".", "a.mp4", "--size", "big"), "'big' is no size"),
+        (("movie", ".", "a.mp4", "--size", "big"), "'big' is not a size"),
         (("view", "no-such-problem"), "double-four-bar"),
     ],
 )

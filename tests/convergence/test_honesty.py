@@ -62,7 +62,7 @@ def short_spring(gap, stiffness):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [short_coupler, short_spring])
 def test_short_steps_err_by_their_tolerance(kind):
-    """What short steps leave out of the velocity counts, down to 1e-6 from a singular position or force.
+    """What short steps leave out of the velocity counts, down to 1e-6 from a singular configuration or force.
 
     Where it does not, nearly all of these runs drift by so much that they have a note. Measured: up to 25.
     """

@@ -1,4 +1,4 @@
-"""The fitted slope of the error equals the order, before and across a singular position."""
+"""The fitted slope of the error equals the order, before and across a singular configuration."""
 
 import numpy as np
 import pytest

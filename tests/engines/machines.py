@@ -1,4 +1,4 @@
-"""Mechanisms that every engine has to agree on: open chains, and a four-bar away from singular positions."""
+"""Mechanisms that every engine has to agree on: open chains, and a four-bar away from singular configurations."""
 
 from sarrus import Mechanism
 

@@ -20,7 +20,7 @@ def test_driven_crank_slider_has_its_closed_form(tmp_path):
     x = 0.3 * np.cos(a) + np.sqrt(0.25 - (0.3 * np.sin(a)) ** 2)
     assert np.abs(result.position("block origin")[:, 0] - x).max() < 1e-11
     assert found.mechanism.defaults == {"duration": 1.0, "output_step": 0.1}
-    assert told(found, "it tells no units")
+    assert told(found, "it states no units")
     assert found.report.believed == 6 * 3 - 4 * 5 - 1
     assert found.mechanism.drives[0].motion == sarrus.Polynomial((0.0, 2.0 * np.pi))
 
@@ -238,7 +238,7 @@ def test_spring_damper(tmp_path):
     )
     (spring,) = found.mechanism.springs
     assert (spring.stiffness, spring.damping, spring.free_length) == pytest.approx((10.0, 0.5, 0.4))
-    with pytest.raises(sarrus.MechanismError, match=r"'coil'.*is no spring and damper"):
+    with pytest.raises(sarrus.MechanismError, match=r"'coil'.*is not a spring and damper"):
         read(write(tmp_path, "a.asmt", text("rIJ(self)^2")))
 
 
@@ -328,7 +328,7 @@ def test_gears_on_an_arm(tmp_path):
     ("old", "new", "why"),
     [
         ("1.0d\n", "0.0\n", "a radius is zero"),
-        ("1.0d\n", "1.0306d\n", "is no ratio of whole numbers"),
+        ("1.0d\n", "1.0306d\n", "is not a ratio of whole numbers"),
         (
             "0 0 0.1",
             "0.01 0 0.1",
@@ -372,7 +372,7 @@ def test_empty_and_repeated_names(tmp_path):
         ("1.0d", "heavy", "are not numbers"),
         ("0.25 0 0", "1e200 0 0", "cannot be meant"),
         ("0 -9.81 0", "0 -9.81", "2 numbers, 3 are needed"),
-        ("\t\t1 0 0\n\t\t0 1 0\n", "\t\t1 1 0\n\t\t0 1 0\n", "is no rotation"),
+        ("\t\t1 0 0\n\t\t0 1 0\n", "\t\t1 1 0\n\t\t0 1 0\n", "is not a rotation"),
     ],
 )
 def test_refusals_name_the_element(tmp_path, old, new, why):

@@ -124,14 +124,14 @@ def test_replicas_and_includes_that_multiply(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("closed_loop: 5\n", "closed_loop is no list"),
-        ("closed_loop: [[tip, head]]\ntype: 3d\n", "type is no list"),
-        ("closed_loop: [[tip, head]]\ntype: ['3d']\njoint_name: 5\n", "joint_name is no list"),
+        ("closed_loop: 5\n", "closed_loop is not a list"),
+        ("closed_loop: [[tip, head]]\ntype: 3d\n", "type is not a list"),
+        ("closed_loop: [[tip, head]]\ntype: ['3d']\njoint_name: 5\n", "joint_name is not a list"),
         (
             "closed_loop: [[tip, head]]\ntype: ['3d']\njoint_name: [a]\n",
             "1 joint_name and 0 joint_type",
         ),
-        ("closed_loop: [[tip, head]]\ntype: ['3d']\nname_mot: 7\n", "name_mot is no list"),
+        ("closed_loop: [[tip, head]]\ntype: ['3d']\nname_mot: 7\n", "name_mot is not a list"),
     ],
 )
 def test_closure_files_that_hold_something_else(tmp_path, text, why):

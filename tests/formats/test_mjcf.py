@@ -206,7 +206,7 @@ def test_joint_equalities(tmp_path):
     found = read(mjcf(tmp_path, two, "<equality><joint joint1='a' polycoef='0.2'/></equality>"))
     assert [b.name for b in found.mechanism.bodies] == ["b"]
     with pytest.raises(
-        sarrus.MechanismError, match=r"'gear' \(a = 2 b \+ 0.5 b\^3\) is no straight"
+        sarrus.MechanismError, match=r"'gear' \(a = 2 b \+ 0.5 b\^3\) is not a straight"
     ):
         read(mjcf(tmp_path, two, gear.format("0 2 0 0.5 0")))
 

@@ -19,7 +19,7 @@ SAME = 1e-8
 NOT_WRITTEN = {"distance", "point-on-line", "point-on-plane"}
 # what a file cannot hold is told by name; anything else comes back
 LOST = {"torques", "springs", "drives", "forces", "user forces"}
-URDF_LOST = {"initial velocities (URDF has none)", "gravity (URDF tells none)"}
+URDF_LOST = {"initial velocities (URDF has none)", "gravity (URDF has none)"}
 
 pytestmark = pytest.mark.slow
 

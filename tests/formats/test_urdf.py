@@ -234,7 +234,7 @@ def test_mimic_with_an_offset(tmp_path):
 def test_mimic_that_no_equation_says_is_refused(tmp_path):
     """An irrational ratio, and a slider that copies a hinge: one sentence with the numbers."""
     more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=3.14159265, offset=0)
-    with pytest.raises(sarrus.MechanismError, match=r"3\.14159265 is no ratio of whole numbers"):
+    with pytest.raises(sarrus.MechanismError, match=r"3\.14159265 is not a ratio of whole numbers"):
         read(four_bar(tmp_path, more=more))
     more = MIMIC.format(kind="prismatic", y=0.2, axis="0 1 0", ratio=2, offset=0)
     with pytest.raises(sarrus.MechanismError, match="does not tie two hinges or two sliders"):
@@ -338,8 +338,8 @@ def test_joints_in_a_circle_are_refused(tmp_path):
     [
         ("closed_loop: [['tip', 'nose']]\n", "there is no joint or link 'nose'"),
         ("closed_loop: [['tip', 'head']]\ntype: ['7d']\n", "its type '7d' is not read"),
-        ("closed_loop: [['tip']]\n", "is no pair"),
-        ("closed_loop: tip\n", "closed_loop is no list"),
+        ("closed_loop: [['tip']]\n", "is not a pair"),
+        ("closed_loop: tip\n", "closed_loop is not a list"),
         ("closed_loop: [['tip', 'head']\n", "not YAML"),
         ("closed_loop: [['tip', 'head']]\njoint_name: [b]\njoint_type: [SCREW]\n", "'SCREW'"),
     ],
@@ -401,7 +401,7 @@ def test_xml_that_is_a_urdf(tmp_path):
     [
         ({"a": ("a", "1")}, "couples joint 'a' with itself", None),
         ({"b": ("a", "nan")}, "cannot be meant", None),
-        ({"b": ("a", "1e-300")}, "is no ratio of whole numbers", None),
+        ({"b": ("a", "1e-300")}, "is not a ratio of whole numbers", None),
         ({"b": ("a", "0.998")}, "", 1),
         ({"a": ("b", "1"), "b": ("a", "1")}, "", 1),
         ({"a": ("b", "2"), "b": ("a", "2")}, "", 0),

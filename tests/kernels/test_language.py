@@ -222,7 +222,7 @@ def test_what_is_no_part_of_the_language_is_told():
 
 
 SAMPLED = {
-    "through singular positions": lambda: n_four_bar(2),
+    "through singular configurations": lambda: n_four_bar(2),
     "redundant": lambda: bricard(0.0),
     "plane": lambda: random_mechanism(4, 2),
     "space": lambda: random_mechanism(9, 3),
@@ -231,7 +231,7 @@ SAMPLED = {
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_outputs_side_by_side_are_those_of_one_by_one(name, monkeypatch):
-    """Bit for bit, however many there are in a step, and beside singular positions."""
+    """Bit for bit, however many there are in a step, and beside singular configurations."""
     some = np.sort(np.random.default_rng(2).uniform(0, 3, 50))
     # tolerances of which outputs are projected with one factor, and with two
     for outputs, tolerance in itertools.product((np.linspace(0.0, 3.0, 1001), some), (1e-10, 1e-4)):

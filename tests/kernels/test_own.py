@@ -145,10 +145,10 @@ def rod_on_a_cross():
 
 MECHANISMS = {
     "pendulum": pendulum,
-    "few unknowns, through singular positions": lambda: n_four_bar(1),
+    "few unknowns, through singular configurations": lambda: n_four_bar(1),
     "few unknowns with pairs": lambda: random_mechanism(90, 2, sliding=True),
     "few unknowns, more squares than pairs": rod_on_a_cross,
-    "through singular positions": lambda: n_four_bar(2),
+    "through singular configurations": lambda: n_four_bar(2),
     "plane": lambda: random_mechanism(4, 2),
     "space": lambda: random_mechanism(9, 3),
     "redundant": lambda: bricard(0.0),

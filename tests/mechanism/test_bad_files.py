@@ -138,8 +138,8 @@ def test_path_tricks(tmp_path):
     for path, why in (
         (tmp_path, "this is a folder"),
         ("", "this is a folder"),
-        ("/dev/zero", "this is no regular file"),
-        (pipe, "this is no regular file"),
+        ("/dev/zero", "this is not a regular file"),
+        (pipe, "this is not a regular file"),
         (loop, "cannot be read"),
         (tmp_path / "missing.yaml", "No such file"),
         (tmp_path / "good.yaml" / "below", "cannot be read"),
@@ -180,10 +180,10 @@ def test_many_problems_are_counted(tmp_path):
         (None, "data: this is nothing; begin with 'sarrus: 1'"),
         ([], "data: this is a list"),
         ({}, "data: there is no version"),
-        ({"sarrus": 1, "gravity": [0, -1], "bodies": {1: {}}}, "data: bodies.1: 1 is no name"),
+        ({"sarrus": 1, "gravity": [0, -1], "bodies": {1: {}}}, "data: bodies.1: 1 is not a name"),
         ({"sarrus": 1, "gravity": [0, object()], "bodies": {}}, "gravity: entry 2: <object"),
         ({"sarrus": 1, "gravity": [0, 10**400], "bodies": {}}, "inf is not finite"),
-        ({"sarrus": 1, "gravity": (0, 1j), "bodies": {}}, "gravity: entry 2: 1j is no number"),
+        ({"sarrus": 1, "gravity": (0, 1j), "bodies": {}}, "gravity: entry 2: 1j is not a number"),
     ],
 )
 def test_bad_data(data, why):

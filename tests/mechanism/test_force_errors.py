@@ -104,7 +104,7 @@ CASES = {
     ),
     "user function": (
         lambda m: m.user_force("u", ["P"], 3.0),
-        "user force 'u': 3.0 is no function; give f(t, position, velocity)",
+        "user force 'u': 3.0 is not a function; give f(t, position, velocity)",
     ),
     "drive of no joint": (
         lambda m: m.drive("d", "Q", 0.0),

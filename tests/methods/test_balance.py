@@ -98,7 +98,7 @@ def test_runs_that_end_at_a_singular_position(seed):
     for near in (-1e-3, -1e-6, 0.0, 1e-6, 1e-3):
         r = simulate(m, first + near, first / 50)
         assert r.status == "done", r.message
-        # a tolerance of 1e-10, and what is lost beside a singular position
+        # a tolerance of 1e-10, and what is lost near a singular configuration
         assert r.energy_drift < 1e-6 * exchanged(r)
 
 

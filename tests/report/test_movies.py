@@ -98,7 +98,7 @@ def test_frames_of_a_folder(tmp_path, scene):
         (lambda: Film(rate=0.0), "fps = 0"),
         (lambda: Film(speed=-1.0), "speed = -1"),
         (lambda: Film(until=0.0), "until = 0"),
-        (lambda: parse_size("big"), "'big' is no size"),
+        (lambda: parse_size("big"), "'big' is not a size"),
     ],
 )
 def test_wrong_words_are_refused(make, words):

@@ -194,7 +194,7 @@ def test_bad_folders_are_refused_in_words(tmp_path, folder):
         (tmp_path / "result.h5").write_bytes(content)
         with pytest.raises(RunFolderError, match=r"result\.h5 cannot be read"):
             load_run(tmp_path)
-    # what is no plain number is refused
+    # what is not a plain number is refused
     path = tmp_path / "result.h5"
     path.write_bytes((folder / "result.h5").read_bytes())
     with h5py.File(path, "a") as file:

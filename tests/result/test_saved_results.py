@@ -338,7 +338,7 @@ def test_no_hdf5_file_is_told_in_a_sentence(content, tmp_path):
     """Some other file, and none at all."""
     path = tmp_path / "run.h5"
     path.write_bytes(content)
-    with pytest.raises(SavedResultError, match="cannot be read: it is no HDF5 file"):
+    with pytest.raises(SavedResultError, match="cannot be read: it is not an HDF5 file"):
         load_result(path)
     with pytest.raises(SavedResultError, match="there is no file"):
         load_result(tmp_path / "nothing.h5")

@@ -187,7 +187,7 @@ def test_a_start_that_chooses_no_motion(velocities, angle):
     assert result.status == "not-converged"
     assert len(result.times) == 1
     for words in (
-        "singular position",
+        "singular configuration",
         "2 first-order degrees of freedom",
         "2 branches meet",
         "velocities",

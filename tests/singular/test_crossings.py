@@ -232,7 +232,7 @@ def test_what_is_held_behind_crossings_is_told():
             exact = four_bar_reference(result.times, 2, speed)
             assert result.success
             assert np.abs(result.position("B0") - exact[:, :2]).max() < bound
-            assert any("behind crossings" in note for note in result.notes) == told
+            assert any("after crossings" in note for note in result.notes) == told
     pendulum = problems.get("simple-pendulum")
     result = simulate(pendulum.mechanism(), 4.0, 0.01, tolerance=1e-12)
-    assert not any("behind crossings" in note for note in result.notes)
+    assert not any("after crossings" in note for note in result.notes)

@@ -348,7 +348,7 @@ def test_slow_starts_lose_no_crossing(speed):
 
 
 def test_a_drive_does_not_make_a_near_miss_a_crossing():
-    """Crank and rod of equal length pass a singular position upright; 1e-8 m apart they pass beside it."""
+    """Crank and rod of equal length pass a singular configuration upright; 1e-8 m apart they pass beside it."""
     results = []
     for crank in (1.0, 1.0 - 1e-8):
         m = slider_crank(0.3, crank, 1.0)

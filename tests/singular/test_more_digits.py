@@ -1,4 +1,4 @@
-"""Tolerances below what doubles hold: more digits beside singular positions (methods/extended_precision.py)."""
+"""Tolerances below what doubles hold: more digits near singular configurations (methods/extended_precision.py)."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def measure(result, exact):
 @pytest.mark.slow
 @pytest.mark.parametrize("windows", [1, 2, 40])
 def test_four_bars_through_their_flat_positions(windows):
-    """Ten and more singular positions in 10 s: places to 1e-11 m, velocities to 1e-10 m/s.
+    """Ten and more singular configurations in 10 s: places to 1e-11 m, velocities to 1e-10 m/s.
 
     Measured: 1.2e-12 and 9e-12; doubles alone 4e-9 and 3e-8.
     """
@@ -79,13 +79,13 @@ def test_four_bars_through_their_flat_positions(windows):
         place, velocity = measure(result, four_bar_reference(result.times, windows, speed))
         assert place < 1e-11
         assert velocity < 1e-10
-        assert not any("behind crossings" in note for note in result.notes)
+        assert not any("after crossings" in note for note in result.notes)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rounded", [False, True])
 def test_random_parallelograms(rounded):
-    """Also if their dimensions are rounded, so that they would miss their singular positions by 1e-16.
+    """Also if their dimensions are rounded, so that they would miss their singular configurations by 1e-16.
 
     Measured: 4e-12 m and 3e-11 m/s at most of 60.
     """
@@ -133,7 +133,7 @@ def test_a_gap_that_is_meant_is_not_fitted():
         other = simulate(m, 1.0, 0.05, method="radau", tolerance=1e-12)
         assert result.status == "done"
         assert not any("dimensions were changed" in note for note in result.notes)
-        # radau's error beside the singular position, where the couplers turn fast
+        # radau's error beside the singular configuration, where the couplers turn fast
         assert np.abs(result.position("B") - other.position("B")).max() < 1e-9
 
 
@@ -173,7 +173,7 @@ def test_with_loads(load):
 
 
 def test_only_where_they_are_asked_for():
-    """With 1e-11 and looser doubles do all; without singular positions always."""
+    """With 1e-11 and looser doubles do all; without singular configurations always."""
     assert simulate(n_four_bar(2), 2.0, 0.1, tolerance=1e-11).counters["extended_steps"] == 0
     assert simulate(pendulum(), 2.0, 0.1, tolerance=TIGHT).counters["extended_steps"] == 0
 

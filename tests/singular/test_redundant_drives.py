@@ -1,6 +1,6 @@
 """Driven linkages that are redundant and regular throughout: which equation depends on the others may change.
 
-Such a change is no singular position: every output is projected and has its drive's force.
+Such a change is no singular configuration: every output is projected and has its drive's force.
 """
 
 import numpy as np

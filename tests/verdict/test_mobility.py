@@ -1,4 +1,4 @@
-"""Mobility: known linkages, singular positions, other units and orders."""
+"""Mobility: known linkages, singular configurations, other units and orders."""
 
 import itertools
 import time

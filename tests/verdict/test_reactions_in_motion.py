@@ -16,7 +16,7 @@ from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.verdict import joint_wrenches
 from sarrus.verdict.joint_wrenches import inertia_forces, read_motion, row_stiffness
 
-# accelerations carry the rounding of a solve, and random mechanisms may be close to singular positions
+# accelerations carry the rounding of a solve, and random mechanisms may be close to singular configurations
 ROUND_OFF = 1e-9
 
 

@@ -216,7 +216,7 @@ def assemble_branches(
         If the mechanism cannot be closed.
     """
     if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism, closed=False)
     if lengths:
         mechanism = resize_rods(mechanism, lengths)

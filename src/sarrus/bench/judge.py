@@ -248,9 +248,9 @@ def _missing(sample: Sample) -> Iterator[str]:
     are = "is" if len(missing) == 1 else "are"
     yield f"{', '.join(missing)} {are} not there: errors of the observed point are those of {used} alone"
     if "energy" in missing:
-        yield "without an energy column its drift cannot be told"
+        yield "without an energy column its drift cannot be determined"
     if sample.problem.branch is not None and sample.branch is None:
-        yield "without the coordinates of the observed point its branch cannot be told"
+        yield "without the coordinates of the observed point its branch cannot be determined"
 
 
 def _untold(sample: Sample) -> Iterator[str]:

@@ -269,7 +269,7 @@ class _Table:
         if self._sparse:
             outputs = round(self._problem.duration / _step(self._problem)) + 1
             notes.append(
-                f"{self._count} rows where the source asks for {outputs}: between them nothing is told"
+                f"{self._count} rows where the source asks for {outputs}: nothing is known between them"
             )
         return ResultFile(columns, tuple(notes), self._rounding(columns))
 
@@ -618,7 +618,9 @@ def _wrong_time(t: float, count: int, previous: float, problem: Problem) -> str:
 def _wrong_width(found: int, problem: Problem) -> str:
     sentence = f"{found} column{'s' * (found != 1)}; {_wanted(problem)}"
     if found == 2 * len(problem.columns):
-        sentence += "; decimal commas cannot be told from separating ones: write decimal points"
+        sentence += (
+            "; decimal commas cannot be distinguished from separating ones: write decimal points"
+        )
     others = [
         other.id for other in map(problems.get, problems.names()) if len(other.columns) == found
     ]

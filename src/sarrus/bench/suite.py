@@ -50,10 +50,10 @@ def parse_ladder(text: str, per_decade: tuple[float, ...]) -> list[float]:
             return [float(part) for part in text.split(",")]
         first, last = (float(part) for part in text.split(".."))
     except ValueError as error:
-        raise ValueError(f"'{text}' is no ladder; write 1e-3..1e-12, or 1e-3,1e-6") from error
+        raise ValueError(f"'{text}' is not a ladder; write 1e-3..1e-12, or 1e-3,1e-6") from error
     low, high = min(first, last), max(first, last)
     if not (np.isfinite(high) and low > 0):
-        raise ValueError(f"'{text}' is no ladder; its ends must be positive")
+        raise ValueError(f"'{text}' is not a ladder; its ends must be positive")
     decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
     # Rounded to the written digits, so that a rung is the decimal that a reader sees.
     rungs = {float(f"{m * 10.0**d:.3e}") for d in decades for m in per_decade}

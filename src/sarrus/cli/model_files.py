@@ -139,7 +139,7 @@ def import_file(
     ] = None,
     closures: Annotated[
         str | None,
-        typer.Option(help="URDF: YAML file with its closed_loop; else the one beside it."),
+        typer.Option(help="URDF: YAML file with its closed_loop; else the one next to it."),
     ] = None,
     floating: Annotated[
         bool, typer.Option("--floating", help="URDF: the root link is free.")

@@ -22,7 +22,7 @@ TableFormat = Annotated[
 ]
 Papers = Annotated[
     list[Path] | None,
-    typer.Option(help="YAML file with a table of a paper, shown beside ours; may be repeated."),
+    typer.Option(help="YAML file with a table of a paper, shown next to ours; may be repeated."),
 ]
 
 

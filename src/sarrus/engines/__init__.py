@@ -96,7 +96,7 @@ def simulate_with(
     every = None if output_step is None else check_within("output_step", output_step, seconds)
     h = check_within("step", step, seconds)
     if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
     # Importing this loads the compiler.
     from .running import run_engine

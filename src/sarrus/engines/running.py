@@ -133,8 +133,8 @@ def _ending(engine: Engine, plan: EnginePlan, times: Floats, trouble: str) -> tu
         return Status.DONE, f"simulated {end:g} s in {plan.count} steps of {plan.h:g} s by {how}"
     t = times[-1] if len(times) else 0.0
     if trouble:
-        return Status.NOT_CONVERGED, f"{how} stopped behind t = {t:.6g} s: {trouble}"
-    return Status.DIVERGED, f"{how}: the state is not finite any more behind t = {t:.6g} s"
+        return Status.NOT_CONVERGED, f"{how} stopped after t = {t:.6g} s: {trouble}"
+    return Status.DIVERGED, f"{how}: the state is not finite any more after t = {t:.6g} s"
 
 
 def fit_coordinates(model: Model, start: Floats, poses: Poses) -> tuple[Floats, Floats]:

@@ -57,7 +57,12 @@ MUJOCO = Engine(
         for integrator, c, d, why in (
             ("RK4", 2.0, 1.0, "fourth order, the stiffest closures MuJoCo allows"),
             ("RK4", 4.0, 1.0, "twice as soft"),
-            ("RK4", 3.0, 0.7, "less damping: closures follow a singular position more quickly"),
+            (
+                "RK4",
+                3.0,
+                0.7,
+                "less damping: closures follow a singular configuration more quickly",
+            ),
             ("RK4", 4.0, 0.5, "the same, softer"),
             ("RK4", 3.0, 0.2, "hardly any damping: it is what disturbs a singular passage most"),
             ("RK4", 4.0, 0.1, "the same, softer"),
@@ -162,7 +167,9 @@ OPENSIM = Engine(
     },
     (
         Trial(
-            {"integrator": "RungeKuttaMerson"}, COARSE, "fixed steps jump over singular positions"
+            {"integrator": "RungeKuttaMerson"},
+            COARSE,
+            "fixed steps jump over singular configurations",
         ),
         Trial({"integrator": "RungeKutta3"}, COARSE, "fewer stages a step"),
         *(
@@ -323,7 +330,7 @@ CASADI = Engine(
         for tolerance in (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
     ),
     "An index-1 DAE for IDAS, which wants a regular matrix: it refuses closures that depend on each other, and "
-    "stops at singular positions.",
+    "stops at singular configurations.",
     loop_order=2,
     floor=1e-6,
 )

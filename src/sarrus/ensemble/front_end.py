@@ -112,14 +112,14 @@ def _joints(mechanism: Mechanism) -> tuple[str, ...]:
 def _listed(mechanisms: Any) -> list[Mechanism]:
     """Mechanisms as a list; raises an error for anything else."""
     if isinstance(mechanisms, Mechanism | str) or not isinstance(mechanisms, Iterable):
-        raise MechanismError(f"{mechanisms!r} is no list of mechanisms; give a list of them")
+        raise MechanismError(f"{mechanisms!r} is not a list of mechanisms; give a list of them")
     out = list(mechanisms)
     if not out:
         raise ValueError("no mechanism was given; give at least one")
     for i, mechanism in enumerate(out):
         if not isinstance(mechanism, Mechanism):
             raise MechanismError(
-                f"entry {i}, {mechanism!r}, is no mechanism; give sarrus.Mechanism"
+                f"entry {i}, {mechanism!r}, is not a mechanism; give sarrus.Mechanism"
             )
         if mechanism.dimension != out[0].dimension:
             raise ValueError(

@@ -226,7 +226,7 @@ class OneRun:
     def crossings(self) -> tuple[Moment, ...]:
         """Times at which the mobility rises [s]."""
         if self.runs.crossings is None:
-            raise ValueError("crossings were not asked for; give crossings=True")
+            raise ValueError("crossings were not requested; give crossings=True")
         return tuple(Moment(float(t)) for t in self.runs.crossings[self.number])
 
     def position(self, name: str) -> Floats:
@@ -254,7 +254,7 @@ class Variants:
 
     def __init__(self, mechanism: Mechanism, vary: Mapping[str, ArrayLike]) -> None:
         if not isinstance(mechanism, Mechanism):
-            raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+            raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
         if not isinstance(vary, Mapping) or not vary:
             raise ValueError("nothing varies; give vary={'bodies.crank.mass': [...]}")
         # later changes of the mechanism do not affect the variants
@@ -412,7 +412,7 @@ def _numbers(path: str, values: ArrayLike) -> Floats:
         array = array.astype(float)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"vary['{path}'] = {shorten(values)} is no array of numbers; give plain ones in SI units, one "
+            f"vary['{path}'] = {shorten(values)} is not an array of numbers; give plain ones in SI units, one "
             "shape for all variants"
         ) from error
     if not array.ndim or not len(array):
@@ -421,7 +421,7 @@ def _numbers(path: str, values: ArrayLike) -> Floats:
     if not np.isfinite(array).all():
         which = np.argwhere(~np.isfinite(array))[0][0]
         raise ValueError(
-            f"vary['{path}'] holds a value that is no number, of variant {which}; give finite ones"
+            f"vary['{path}'] holds a value that is not a number, of variant {which}; give finite ones"
         )
     return array
 

@@ -102,7 +102,7 @@ def strip(spec: Any, folder: Path, dropped: Dropped) -> None:
         body = geom.parent
         weightless = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
         if not weightless and body.name != "world" and (always or not body.explicitinertial):
-            drop(dropped, "mass of bodies that only a missing mesh tells", body.name)
+            drop(dropped, "mass of bodies that only a missing mesh defines", body.name)
         spec.delete(geom)
     for shape in shapes:
         if (shape.name or Path(shape.file).stem) in lost:

@@ -65,13 +65,13 @@ NO_EQUAL = {
     "RackPinionJoint": "it ties an angle to a length, which no polynomial equation says",
     "ScrewJoint": "it ties an angle to a length, which no polynomial equation says",
     "CurveCurveContact": "curves that touch are no joint here",
-    "AngleJoint": "an angle between two axes alone is no joint here",
+    "AngleJoint": "an angle between two axes alone is not a joint here",
     "ParallelAxesJoint": "parallel axes alone are no joint here",
     "PerpendicularJoint": "square axes alone are no joint here",
-    "ConstantVelocityJoint": "a ball that also keeps its spin is no joint here",
-    "CylSphJoint": "a distance between a point and an axis is no joint here",
-    "RevCylJoint": "a distance between two axes is no joint here",
-    "AllowRotation": "a fixed joint that is let go is no joint here: write the joint that is meant",
+    "ConstantVelocityJoint": "a ball that also keeps its spin is not a joint here",
+    "CylSphJoint": "a distance between a point and an axis is not a joint here",
+    "RevCylJoint": "a distance between two axes is not a joint here",
+    "AllowRotation": "a fixed joint that is let go is not a joint here: write the joint that is meant",
 }
 ALONG = {"RotationalMotion": "RotationZ", "TranslationalMotion": "TranslationZ"}
 
@@ -214,7 +214,7 @@ class _Reader:
         near = u @ v
         if np.abs(near - turn).max() > 1e-5 or np.linalg.det(near) < 0:
             raise self.parts.refuse(
-                f"line {item.line}: RotationMatrix of {item.name} is no rotation"
+                f"line {item.line}: RotationMatrix of {item.name} is not a rotation"
             )
         # The printed matrix is rounded: use the nearest rotation, unless the matrix is already orthogonal.
         turn = turn if np.abs(turn.T @ turn - np.eye(3)).max() < 4e-16 else near
@@ -222,7 +222,7 @@ class _Reader:
 
     def settings(self) -> None:
         self.report.changed.append(
-            "it tells no units: its numbers are metres, kilograms and seconds"
+            "it states no units: its numbers are metres, kilograms and seconds"
         )
         if self.assembly.find("ConstantGravity") is not None:
             self.parts.gravity = self.numbers(self.assembly, "ConstantGravity", 3)
@@ -492,7 +492,7 @@ class _Reader:
         k, c = f[1] - f[0], f[2] - f[0]
         linear = np.allclose(f, f[0] + tries @ np.array([k, c]), rtol=1e-9, atol=1e-12)
         if not linear or "time" in pull.names or twist.names or float(twist.at()):
-            raise self.parts.refuse(f"{what}: its pull {pull.text} is no spring and damper")
+            raise self.parts.refuse(f"{what}: its pull {pull.text} is not a spring and damper")
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
         free, preload = (-f[0] / k, 0.0) if k else (0.0, f[0])
         name = item.text("Name") or item.name

@@ -40,13 +40,13 @@ def _check(
     parts: Parts, coupling: JointRelation, joint: Connection | None, other: Connection | None
 ) -> None:
     what = f"coupling '{coupling.name}' ({coupling.joint} = {_polynomial(coupling)})"
-    leave = "take it out of the file to open it with one freedom more"
+    leave = "take it out of the file to open it with one more degree of freedom"
     if joint is None or other is None or joint.kind != other.kind:
         raise parts.refuse(
             f"{what} does not tie two hinges or two sliders, which is all that equations here can say; {leave}"
         )
     if any(coupling.coefficients[2:]):
-        raise parts.refuse(f"{what} is no straight line; {leave}")
+        raise parts.refuse(f"{what} is not a straight line; {leave}")
     if joint.kind not in (REVOLUTE, PRISMATIC):
         raise parts.refuse(f"{what} ties joints of kind {joint.kind}; {leave}")
     if joint.motion is not None and other.motion is not None:
@@ -54,8 +54,8 @@ def _check(
     gear = Gear(coupling.name, coupling.joint, coupling.other, coupling.coefficients[1])
     if joint.kind == REVOLUTE and not gear.has_teeth:
         raise parts.refuse(
-            f"{what}: {gear.ratio!r} is no ratio of whole numbers (of teeth; the nearest is {gear.fraction}), and "
-            f"no polynomial says any other; {leave}"
+            f"{what}: {gear.ratio!r} is not a ratio of whole numbers (of teeth; the nearest is "
+            f"{gear.fraction}); other ratios are not supported; {leave}"
         )
 
 

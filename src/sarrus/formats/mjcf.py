@@ -79,7 +79,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
         ) from error
     report = Report(path.name, "MJCF", dropped=words["dropped"])
     if why := words.get("error"):
-        lost = report.dropped.get("mass of bodies that only a missing mesh tells", [])
+        lost = report.dropped.get("mass of bodies that only a missing mesh defines", [])
         if lost and "mjMINVAL" in why:
             raise FormatError(
                 f"{path.name}: the mass of {', '.join(lost[:8])} comes from mesh files that are not in its "

@@ -261,7 +261,7 @@ class _Reader:
         """Return the list of words under a key of the closure file."""
         found = data.get(key) or []
         if not isinstance(found, list):
-            raise self.parts.refuse(f"{data['file']}: {key} is no list")
+            raise self.parts.refuse(f"{data['file']}: {key} is not a list")
         return [str(word) for word in found]
 
     def connect(self, name: str, node: Node, override: str) -> None:
@@ -343,7 +343,7 @@ class _Reader:
             return
         other = self.text(found, "joint")
         if other not in self.joints:
-            raise self.parts.refuse(f"joint '{joint.name}' mimics '{other}', which is no joint")
+            raise self.parts.refuse(f"joint '{joint.name}' mimics '{other}', which is not a joint")
         ratio = float(numbers(found, "multiplier", "1", 1, self.source)[0])
         offset = float(numbers(found, "offset", "0", 1, self.source)[0])
         self.believed -= 1
@@ -377,20 +377,20 @@ class _Reader:
         pairs, words = data.get("closed_loop") or [], self.words(data, "type")
         file = data.get("file", "")
         if not isinstance(pairs, list):
-            raise self.parts.refuse(f"{file}: closed_loop is no list")
+            raise self.parts.refuse(f"{file}: closed_loop is not a list")
         if len(words) < len(pairs):
             self.report.changed.append(
                 f"{file}: {len(pairs) - len(words)} closures without a type hold like a weld (6d)"
             )
         for k, pair in enumerate(pairs):
             if not (isinstance(pair, list) and len(pair) == 2):
-                raise self.parts.refuse(f"{file}: closed_loop[{k}] is no pair of frames")
+                raise self.parts.refuse(f"{file}: closed_loop[{k}] is not a pair of frames")
             a, b = map(str, pair)
             what = f"{file}: closed_loop[{k}]"
             word = words[k] if k < len(words) else "6d"
             self.close(f"{a}/{b}", word, [self.frame(a, what), self.frame(b, what)], Placement())
         if not any(c.closure for c in self.parts.connections):
-            self.report.changed.append("it tells no closure: a tree")
+            self.report.changed.append("it states no closure: a tree")
         if data.get("name_mot"):
             self.report.drop("motors (no torque is known)", *self.words(data, "name_mot"))
 

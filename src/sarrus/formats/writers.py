@@ -430,7 +430,7 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
         "initial velocities (URDF has none)",
         *(n for n, _ in (*start.velocities, *start.angular_velocities)),
     )
-    report.drop("gravity (URDF tells none)", " ".join(f"{g:g}" for g in mechanism.gravity))
+    report.drop("gravity (URDF has none)", " ".join(f"{g:g}" for g in mechanism.gravity))
     for t in mechanism.torsions:
         if t.stiffness or t.torque:
             report.drop("stiffness and torques of hinges", t.name)

@@ -269,7 +269,7 @@ def turning_problems(given: tuple[str, Floats], known: NameRegistry) -> Iterator
 def as_word(name: object, what: str) -> str:
     """A name as a string, or an error; what: which name it is."""
     if not isinstance(name, str):
-        raise MechanismError(f"{what}: {name!r} is no name; give a string")
+        raise MechanismError(f"{what}: {name!r} is not a name; give a string")
     return name
 
 

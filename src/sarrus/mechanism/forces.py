@@ -250,7 +250,7 @@ class UserForce(Element):
             if name not in known.holds:
                 yield f"{what}: there is no joint, point or body '{name}'; {describe_known(name, known.holds)}"
         if not callable(self.function):
-            yield f"{what}: {self.function!r} is no function; give f(t, position, velocity)"
+            yield f"{what}: {self.function!r} is not a function; give f(t, position, velocity)"
 
     def data(self) -> dict[str, Any]:
         """Raises an error: a file cannot store functions."""
@@ -367,7 +367,7 @@ class Coupling(Element):
             )
         elif words == ["angle", "angle"] and not self.has_teeth:
             yield (
-                f"{what}: ratio {self.ratio!r} of two angles is no ratio of whole numbers up to {MOST_TEETH}; "
+                f"{what}: ratio {self.ratio!r} of two angles is not a ratio of whole numbers up to {MOST_TEETH}; "
                 f"the nearest is {self.fraction} = {float(self.fraction)!r}"
             )
 

@@ -430,7 +430,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
     def _name(self, body: Body | str, what: str) -> str:
         if not isinstance(body, Body | str):
-            raise MechanismError(f"{what}: {body!r} is no body; give a body or its name")
+            raise MechanismError(f"{what}: {body!r} is not a body; give a body or its name")
         # bodies are compared by identity: another mechanism may have one of the same name
         if isinstance(body, Body) and body is not self.ground and not self._has(body):
             raise MechanismError(
@@ -446,7 +446,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
     def _joint_name(self, joint: Joint | str, what: str) -> str:
         if not isinstance(joint, Joint | str):
-            raise MechanismError(f"{what}: {joint!r} is no joint; give a joint or its name")
+            raise MechanismError(f"{what}: {joint!r} is not a joint; give a joint or its name")
         return joint if isinstance(joint, str) else joint.name
 
     def _join(

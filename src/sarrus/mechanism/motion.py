@@ -208,7 +208,7 @@ def read_motion(data: Any) -> DriveMotion:
 def check_motion(motion: object, what: str) -> list[str]:
     """Problems of a motion, as sentences."""
     if not isinstance(motion, DriveMotion):
-        return [f"{what}: {motion!r} is no motion; give a Polynomial, Sine, SmoothStep or Table"]
+        return [f"{what}: {motion!r} is not a motion; give a Polynomial, Sine, SmoothStep or Table"]
     numbers = [x for value in vars(motion).values() for x in np.ravel(value)]
     try:
         plain = [x for x in numbers if not isinstance(x, TracedNumber)]
@@ -216,7 +216,7 @@ def check_motion(motion: object, what: str) -> list[str]:
         if is_traced(motion):
             finite = finite and all(is_usable(x) for x in numbers)
     except (TypeError, ValueError):
-        return [f"{what}: {motion!r} has entries that are no numbers; give plain numbers"]
+        return [f"{what}: {motion!r} has entries that are not numbers; give plain numbers"]
     if not finite:
         return [f"{what}: {motion!r} has an entry that {UNUSABLE}; give finite numbers"]
     if isinstance(motion, Polynomial) and not motion.coefficients:
@@ -244,7 +244,9 @@ def as_motion(motion: DriveMotion | float | int, what: str, turns: bool | None) 
     turns: whether it is the motion of an angle; None if the joint is unknown.
     """
     if isinstance(motion, bool):
-        raise MechanismError(f"{what}: {motion!r} is no motion; give a Polynomial, Sine or Table")
+        raise MechanismError(
+            f"{what}: {motion!r} is not a motion; give a Polynomial, Sine or Table"
+        )
     if isinstance(motion, int | float):
         return Polynomial((float(motion),))
     if turns is None or not isinstance(motion, DriveMotion):

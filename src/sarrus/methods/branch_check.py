@@ -183,13 +183,13 @@ class Passages:
         if self._left and not np.isfinite(self.good_until):
             t, off, apart = max(self._left, key=lambda x: x[1])
             notes.append(
-                f"it may have left its motion at {_moments([x[0] for x in self._left])}: behind the singular "
+                f"it may have left its motion at {_moments([x[0] for x in self._left])}: after the singular "
                 f"position at t = {t:.6g} s it is {off:.1e} of the mechanism's length from where a series leads, "
                 f"and motions are {apart:.1e} apart there"
             )
         if self._unknown:
             notes.append(
-                f"which motion it is on is not certain behind {_moments(self._unknown)}: it passes a singular "
+                f"the branch is not certain after {_moments(self._unknown)}: it passes a singular "
                 "position there that no series leads over"
             )
         return notes

@@ -208,14 +208,14 @@ class MoreDigits:
                 "that these are passed and not missed"
             )
             notes.append(
-                f"{self.taken} steps beside singular positions, or where equations depend on each other, were "
+                f"{self.taken} steps near singular configurations, or where equations depend on each other, were "
                 "taken with twice the digits of doubles" + (fitted if self._mended else "")
             )
         if self._alone is not None:
             notes.append(
                 f"from t = {self._alone:.6g} s on more digits lead nowhere (motions touch, or equations "
                 "contradict each other in their last digits): doubles go on alone, and hold some "
-                f"{HELD_THROUGH:g} of the mechanism's length behind crossings"
+                f"{HELD_THROUGH:g} of the mechanism's length after crossings"
             )
         held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
         return [*notes, *describe_floor(self._asked, held)]

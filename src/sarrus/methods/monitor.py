@@ -443,8 +443,8 @@ class Watcher:
             return []
         count = plain_sum(len(s.found) for s in self._stretches)
         return [
-            f"crossings are told up to t = {self._blind:.9g} s: the motion around {count} near-singular moments "
-            "is kept until then, and more would fill the memory; simulate the rest from there"
+            f"crossings are reported up to t = {self._blind:.9g} s: the motion around {count} near-singular "
+            "moments is kept until then, and more would fill the memory; simulate the rest from there"
         ]
 
     def watch(self) -> Watch:

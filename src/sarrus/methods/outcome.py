@@ -199,7 +199,7 @@ class Motion:
         if len(wanted) and not (np.all(np.diff(wanted) >= 0) and wanted[0] >= self.begin):
             raise ValueError("give increasing times within the run")
         if len(wanted) and wanted[-1] > self.end * (1 + 1e-12):
-            raise ValueError(f"t = {wanted[-1]:g} s lies behind the end of the run, {self.end:g} s")
+            raise ValueError(f"t = {wanted[-1]:g} s is after the end of the run, {self.end:g} s")
         record = Record.at(self.model, wanted, self.law)
         ws, loads = record.scratch
         first = 0

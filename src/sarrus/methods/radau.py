@@ -169,7 +169,7 @@ class Radau:
         if relaxed:
             notes.append(
                 f"{relaxed} steps could not hold the tolerance in double precision, as happens beside a "
-                f"singular position; the largest correction of a landing was {self._moved:.1e} of the "
+                f"singular configuration; the largest correction of a landing was {self._moved:.1e} of the "
                 f"mechanism's length, what they may have lost in sum {self._lost:.1e}"
             )
         return notes

@@ -514,8 +514,8 @@ class Series:
                 self._forget(n + 1, steps)
                 self._kept.counters[kernels.RELAXED] += 1
                 self._leaps.append(
-                    f"motions touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than steps "
-                    "tell apart; the series from before leads on along the motion it came by"
+                    f"branches touch between t = {pieces.starts[n]:.6g} s and {leap.time:.6g} s, closer than "
+                    "steps can separate; the run continues along the branch it came from"
                 )
                 return return_codes.FULL, n + 1
         elif self._anew < ANEW and leap.time > pieces.starts[0]:

@@ -48,7 +48,7 @@ _EARLY = {
     ),
     return_codes.NOT_FINITE: (
         Status.DIVERGED,
-        f"the accelerations are not finite there; {GOOD}. Check for bodies or freedoms without mass",
+        f"the accelerations are not finite there; {GOOD}. Check for bodies or degrees of freedom without mass",
     ),
     return_codes.OVERFLOW: (
         Status.DIVERGED,
@@ -89,8 +89,8 @@ def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: from t = {since:.9g} s on {often} steps could not hold the tolerance "
-        f"{tolerance:g} in double precision, one after the other, as beside a singular position that the motion "
-        f"does not leave; {GOOD}. A looser tolerance may go on",
+        f"{tolerance:g} in double precision, one after the other, as near a singular configuration that the "
+        f"motion does not leave; {GOOD}. A looser tolerance may go on",
     )
 
 
@@ -105,7 +105,7 @@ def with_losses(end: Ending, lost: float, until: float, dropped: int) -> Ending:
     if lost:
         words.append(f"steps that could not hold the tolerance may have lost {lost:.1e} m by then")
     if dropped:
-        words.append(f"the outputs behind t = {until:.9g} s, {dropped}, are not kept")
+        words.append(f"the outputs after t = {until:.9g} s, {dropped}, are not kept")
     return Ending(end.status, end.message.replace(GOOD, ", and ".join(words)))
 
 
@@ -142,7 +142,7 @@ def crawling(t: float, tolerance: float) -> Ending:
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: no step is short enough for the tolerance {tolerance:g}, as happens at "
-        "a singular position; try a looser one",
+        "a singular configuration; try a looser one",
     )
 
 
@@ -160,7 +160,7 @@ def left_motion(t: float, off: float, apart: float) -> Ending:
     """After a singular configuration the run disagrees with a series; off, apart: over the mechanism's length."""
     return Ending(
         Status.NOT_CONVERGED,
-        f"stopped behind a singular position at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
+        f"stopped after a singular configuration at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
         f"where a series leads over it, and motions are {apart:.1e} apart there: it may be on another one; "
         f"{GOOD}. Use the method series, or another tolerance",
     )
@@ -168,7 +168,7 @@ def left_motion(t: float, off: float, apart: float) -> Ending:
 
 def stopped(t: float) -> Ending:
     """The run stopped at a crossing, as requested."""
-    return Ending(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as asked for")
+    return Ending(Status.STOPPED, f"stopped at the crossing at t = {t:.12g} s, as requested")
 
 
 def at_event(t: float, name: str) -> Ending:

@@ -80,7 +80,7 @@ class RightBranch:
     scale: float = 0.0
     silence: float = np.inf
     singular: Callable[[float], Floats] = lambda duration: np.empty(0)
-    position: str = "singular position"
+    position: str = "singular configuration"
     relatives: Callable[[Columns], list[dict[str, float]]] = lambda columns: []
     needs: tuple[str, ...] = ("x",)
     energy_needs: tuple[str, ...] = ("x", "vx")

@@ -154,7 +154,7 @@ def save_benchmark(
     lines += _markdown(list(HEADS), winner_rows(best))
     lines += [
         "",
-        "CPU: one thread, minimum of the repeats, of the steps and of recording all outputs asked for; it ranks.",
+        "CPU: one thread, minimum of the repeats, of the steps and of recording all requested outputs; it ranks.",
         "Solve alone: the steps without the recording. x calibration: CPU as a multiple of a fixed small",
     ]
     lines += ["workload timed in the same run, to compare machines.", ""]

@@ -72,7 +72,7 @@ def parse_size(text: str) -> tuple[int, int]:
     try:
         width, height = (int(part) for part in text.lower().split("x"))
     except ValueError as error:
-        raise ValueError(f"'{text[:40]}' is no size; write 1280x720") from error
+        raise ValueError(f"'{text[:40]}' is not a size; write 1280x720") from error
     return width, height
 
 

@@ -60,7 +60,7 @@ CLOSING = 30
 def make_system(mechanism: Mechanism) -> StaticSystem:
     """Make the static system of a mechanism; raises MechanismError if it cannot be simulated."""
     if not isinstance(mechanism, Mechanism):
-        raise MechanismError(f"{mechanism!r} is no mechanism; give a sarrus.Mechanism")
+        raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     check_mechanism(mechanism)
     # the compiler and SciPy load slowly: import them only for mechanisms that can be simulated
     model = model_package.make_model(mechanism)

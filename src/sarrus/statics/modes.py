@@ -128,18 +128,18 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
     if here.residual > NEAR_BALANCE:
         raise MechanismError(
             f"'{mechanism.name}' is not at rest here: {here.residual:.2g} of all forces are not "
-            "balanced along its freedoms; find a position by sarrus.equilibrium and give it as `at`"
+            "balanced along its degrees of freedom; find a position by sarrus.equilibrium and give it as `at`"
         )
     if here.singular:
         raise MechanismError(
-            f"'{mechanism.name}' is at a singular position: {here.freedoms} freedoms meet here, and small "
+            f"'{mechanism.name}' is at a singular configuration: {here.freedoms} freedoms meet here, and small "
             "motions are not those of one linear system; move it a little off"
         )
     values, shapes = _solve_modes(here)
     notes = []
     if here.smallest < NEAR_SINGULAR_MODES:
         notes.append(
-            f"close to a singular position: the smallest singular value of J is {here.smallest:.1e}"
+            f"close to a singular configuration: the smallest singular value of J is {here.smallest:.1e}"
         )
     found = [
         _make_mode(model, values[i], here.freedom_basis @ shapes[:, i])

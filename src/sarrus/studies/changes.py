@@ -188,7 +188,7 @@ def set_length(data: dict[str, Any], body: str, length: float) -> dict[str, Any]
     entry = (data.get("bodies") or {}).get(body)
     if not isinstance(entry, dict) or "rod" not in entry:
         raise MechanismError(
-            f"body '{body}' is no rod, so it has no length; change its places instead"
+            f"body '{body}' is not a rod, so it has no length; change its places instead"
         )
     new = copy.deepcopy(data)
     start, end = (np.array(read_place(p)) for p in entry["rod"])
@@ -253,7 +253,7 @@ def rod_of_place(data: dict[str, Any], path: str) -> tuple[Any, Any, float]:
         body = entry["body"]
     rod = (data.get("bodies") or {}).get(body, {}).get("rod")
     if rod is None:
-        raise MechanismError(f"path '{path}': '{body}' is no rod; change its places instead")
+        raise MechanismError(f"path '{path}': '{body}' is not a rod; change its places instead")
     start, end = (np.array(read_place(p)) for p in rod)
     length = float(np.linalg.norm(end - start))
     if not length > 0:

@@ -61,7 +61,7 @@ def make_parameter(
         return StudyParameter(column, same=entry)
     if isinstance(entry, str) and variables:
         raise MechanismError(
-            f"{shorten(entry)} is no variable; {nearest(entry, list(variables))}. For one value "
+            f"{shorten(entry)} is not a variable; {nearest(entry, list(variables))}. For one value "
             "give a list of one, or write it under set"
         )
     raise MechanismError("one value does not vary; give a list, or write it under set")
@@ -73,7 +73,7 @@ def _number(value: Any, known: list[StudyParameter]) -> Number:
     if named is None:
         return units.parse_for(value, units.NUMBER).value
     if not all(isinstance(x, float) for x in named.values or ()):
-        raise MechanismError(f"variable '{value}' is no number, so nothing can be drawn with it")
+        raise MechanismError(f"variable '{value}' is not a number, so nothing can be drawn with it")
     return named.column
 
 
@@ -291,7 +291,7 @@ def _make_function(name: str | None, entry: dict[str, Any], folder: Path) -> Stu
         return StudyRecord(columns, "function", word, _source(what), what)
     if not isinstance(what, str) or ":" not in what:
         raise RecordError(
-            f"{shorten(what)} is no function; give file and function, like records.py:peak"
+            f"{shorten(what)} is not a function; give file and function, like records.py:peak"
         )
     file, _, word = what.rpartition(":")
     path = folder / file

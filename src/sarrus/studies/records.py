@@ -137,7 +137,7 @@ def split_coordinate(what: str) -> tuple[str, str]:
     name, _, axis = what.rpartition(".")
     if not name or axis not in AXES:
         raise RecordError(
-            f"'{what}' is no coordinate; give the name of a joint, point or body with .x, .vx or .ax"
+            f"'{what}' is not a coordinate; give the name of a joint, point or body with .x, .vx or .ax"
         )
     return name, axis
 

@@ -289,10 +289,10 @@ def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]
         record = json.loads(place.read(MANIFEST, MOST_BYTES))
         identity, sessions = record["identity"], record["sessions"]
         if not isinstance(sessions, list) or not all(isinstance(s, dict) for s in sessions):
-            raise ValueError("its sessions are no list of records")
+            raise ValueError("its sessions are not a list of records")
         versions = sessions[-1].get("versions", {}) if sessions else {}
         if not isinstance(versions, dict):
-            raise ValueError("the versions of its last session are no record")
+            raise ValueError("the versions of its last session are not a record")
         found = list(differences(identity, json.loads(json.dumps(study.identity)), ()))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else shown(error)

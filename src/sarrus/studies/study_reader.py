@@ -157,7 +157,7 @@ class _Reader:
                 from_data(given, "mechanism", check=False)
                 return Base("", {}, given, "mechanism")
             if not isinstance(given, str | Path):
-                self.problem(("mechanism",), f"{shorten(given)} is no model file; give its name")
+                self.problem(("mechanism",), f"{shorten(given)} is not a model file; give its name")
                 return None
             return Base("", {}, load_data(self.folder / given), Path(given).name)
         except MechanismError as error:
@@ -314,7 +314,7 @@ class _Reader:
             self.problem(("samples",), "nothing is random, so there are no samples; leave it out")
         elif samples and self.file.sampling == study_schema.SOBOL and samples & (samples - 1):
             self.remarks.append(
-                f"sobol: {samples} samples are no power of 2, so they are spread less evenly than "
+                f"sobol: {samples} samples are not a power of 2, so they are spread less evenly than "
                 f"{2 ** samples.bit_length()} would be"
             )
         if self.file.combine == study_schema.LIST:

@@ -173,7 +173,7 @@ class StudyFile(Section):
     name: Name = Field(default="study", description="name of the study")
     mechanism: Any = Field(
         default=None,
-        description="model file, beside the study file; or what one holds",
+        description="model file, next to the study file; or what one holds",
         examples=["four_bar.yaml"],
         json_schema_extra={"type": ["string", "object", "null"]},
     )
@@ -270,7 +270,7 @@ def translate_slip(error: Any, data: Any) -> tuple[Where, str]:
         return tuple(where), f"{given} has too many digits; {_wanted(where)}"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return tuple(where), (
-            f"{given} is no variation; give a list, or one of {{range: ...}}, {{uniform: [low, high]}}, "
+            f"{given} is not a variation; give a list, or one of {{range: ...}}, {{uniform: [low, high]}}, "
             "{normal: [mean, deviation]}, {tilt: ...}"
         )
     if kind in ("too_short", "too_long"):

@@ -73,7 +73,7 @@ def print_lines(x: Inspection) -> list[str]:
         lines += _cut([f"  {s}" for s in x.driven.sets])
     remedies = _remedies(x.redundancy)
     if remedies:
-        lines.append("Without a new freedom, one of these removes redundant equations:")
+        lines.append("Without a new degree of freedom, one of these removes redundant equations:")
         lines += _cut([f"  {line}" for line in remedies])
     return lines
 
@@ -115,7 +115,7 @@ def write_sentences(x: Inspection) -> Iterator[str]:
         yield _play(x.locked)
     if "near-singular" in m.classes and x.locked is None:
         yield (
-            f"A singular position is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
+            f"A singular configuration is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
             "reactions grow with its inverse."
         )
     if x.driven:

@@ -53,7 +53,7 @@ def describe_start(
         )
     if branches.freedoms < 2:
         return ""
-    text = f"cannot leave the start: it is a singular position ({branches.sentence}), and "
+    text = f"cannot leave the start: it is a singular configuration ({branches.sentence}), and "
     rates = model.drive_rates
     if np.any(rates):
         return text + _driven_start(model, branches, v)

@@ -184,7 +184,7 @@ class _Subject:
             numbers = np.asarray(given, float)
             if numbers.shape != (12 * bodies,) or not np.isfinite(numbers).all():
                 raise MechanismError(
-                    "this pose belongs to another mechanism; let it go and drag anew"
+                    "this pose belongs to another mechanism; let it go and drag again"
                 )
             parts = numbers.reshape(bodies, 12)
             pose = Pose(parts[:, :3], parts[:, 3:].reshape(bodies, 3, 3))

@@ -45,7 +45,7 @@ def edit(data: Data, change: Record) -> Data:
         )
     word = change.get("do")
     if word not in CHANGES:
-        raise MechanismError(f"'{word}' is no change; give one of {', '.join(CHANGES)}")
+        raise MechanismError(f"'{word}' is not a change; give one of {', '.join(CHANGES)}")
     drawing = _Drawing(copy.deepcopy(data))
     CHANGES[word](drawing, change)
     kept = {k: value for k, value in drawing.data.items() if value != {} or k == "bodies"}
@@ -430,7 +430,7 @@ CHANGES: dict[str, Callable[[_Drawing, Record], None]] = {
 def _place(change: Record, key: str) -> Floats:
     place = np.asarray(change.get(key), float)
     if place.shape != (2,) or not np.isfinite(place).all():
-        raise MechanismError(f"'{key}' is no place; give two numbers")
+        raise MechanismError(f"'{key}' is not a place; give two numbers")
     return place
 
 

@@ -17,7 +17,7 @@ POLICY = (
 # Pointer modes, and the tools of the edit mode: word, key, description.
 MODES = (
     ("look", "l", "turn or move the view; click a part for its curves"),
-    ("drag", "d", "drag a part: the linkage follows along its freedoms"),
+    ("drag", "d", "drag a part: the linkage follows along its degrees of freedom"),
     ("edit", "e", "draw and change the mechanism, in the plane"),
 )
 TOOLS = (

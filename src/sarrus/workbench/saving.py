@@ -17,7 +17,7 @@ from ..mechanism.files.model_reader import MOST_BYTES
 from ..mechanism.files.paths import split_path
 from .parameters import Data, drive_starts, with_values
 
-WRITTEN_ANEW = "the file was written anew: comments and units that it had are gone"
+WRITTEN_ANEW = "the file was rewritten: comments and units that it had are gone"
 
 
 @dataclass

@@ -261,7 +261,7 @@ class Text:
         if isinstance(value, Constant) and isinstance(value.value, bool):
             return Number(BOOL, "true" if value.value else "false")
         if not isinstance(value, Number):
-            raise TranslationError(f"{value!r} is no number")
+            raise TranslationError(f"{value!r} is not a number")
         return value
 
     def truth(self, value: Any) -> Number:

@@ -108,10 +108,10 @@ def _translate(error: Any) -> tuple[Where, str]:
         return where, f"{shorten(error['input'])} is neither true nor false; give one of them"
     if kind in ("list_type", "dict_type", "model_type"):
         needed = "list" if kind == "list_type" else "mapping of keys and values"
-        why = f"{shorten(error['input'])} is no {needed}"
+        why = f"{shorten(error['input'])} is not a {needed}"
         return where, f"{why}; {_advice(block, tag, where)}"
     if kind == "string_type" and where:
-        return where, f"{shorten(where[-1])} is no name; put it into quotes"
+        return where, f"{shorten(where[-1])} is not a name; put it into quotes"
     return where, f"{shorten(error['input'])} cannot be read: {error['msg']}"
 
 
@@ -190,7 +190,7 @@ def _no_kind(block: str, entry: Any) -> str:
     models, what, example = _SEVERAL[block]
     known = list(models)
     if not isinstance(entry, dict):
-        return f"{shorten(entry)} is no {what.split(' ', 1)[1]}; give one like {example}"
+        return f"{shorten(entry)} is not {what}; give one like {example}"
     for key in entry:
         meant = nearest(str(key), known)
         if meant.startswith("did"):

@@ -92,7 +92,7 @@ def read_document(text: str, source: str) -> Document:
     if found := _UNPRINTABLE.search(text):
         line = text.count("\n", 0, found.start()) + 1
         code = ord(found[0])
-        what = "this is no text file" if code == 0 else "remove it"
+        what = "this is not a text file" if code == 0 else "remove it"
         _refuse(source, line, f"character {code:#04x} cannot stand in a model file; {what}")
     reader = _Reader(Document(source))
     try:
@@ -249,7 +249,7 @@ def _read(path: str | Path, source: str) -> bytes:
             _refuse(source, None, "this is a folder; give a model file")
         if not stat.S_ISREG(found.st_mode):
             # a pipe or a device might never end
-            _refuse(source, None, "this is no regular file; give a model file")
+            _refuse(source, None, "this is not a regular file; give a model file")
         if found.st_size > MOST_BYTES:
             _refuse_size(source, found.st_size)
         with open(path, "rb") as file:

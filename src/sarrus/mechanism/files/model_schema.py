@@ -115,8 +115,8 @@ def _read_name(given: object) -> str:
         return given
     if isinstance(given, bool | int | float):
         word = shorten(given).strip("'")
-        raise ValueError(f"{word} is no name; put it into quotes, '{word}', if it is one")
-    raise ValueError(f"{shorten(given)} is no name; give a word")
+        raise ValueError(f"{word} is not a name; put it into quotes, '{word}', if it is one")
+    raise ValueError(f"{shorten(given)} is not a name; give a word")
 
 
 def _read_inertia(given: object) -> Any:
@@ -144,7 +144,7 @@ def _read_motion_list(given: object) -> list[UnitQuantity]:
 
 def _read_coefficients(given: object) -> list[UnitQuantity]:
     if not isinstance(given, list) or not given:
-        raise UnitError(f"{shorten(given)} is no list of coefficients; give [c0, c1, ...]")
+        raise UnitError(f"{shorten(given)} is not a list of coefficients; give [c0, c1, ...]")
     return [
         units.parse_for(entry, units.ANGLE, f"entry {i + 1}: ") for i, entry in enumerate(given)
     ]

@@ -162,7 +162,7 @@ def _key(place: Any, part: str, path: str) -> Any:
     if isinstance(place, list):
         if not re.fullmatch("[0-9]{1,9}", part) or int(part) >= len(place):
             raise MechanismError(
-                f"path {shorten(path)}: {shorten(part)} is no entry of a list of {len(place)}; "
+                f"path {shorten(path)}: {shorten(part)} is not an entry of a list of {len(place)}; "
                 "count from 0"
             )
         return int(part)

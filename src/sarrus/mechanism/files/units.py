@@ -1,7 +1,7 @@
 """Numbers with units at the edge of a file: `10 mm`, `30 deg`, `5 N/mm`; inside everything is SI.
 
 A unit is a product of powers of a short table; its dimension counts metres, kilograms, seconds and
-radians. The radian counts, so that an angle is no plain number and a stiffness in N m/rad no torque.
+radians. The radian counts, so that an angle is not a plain number and a stiffness in N m/rad no torque.
 Factors are exact fractions and a power of pi: 9.7 mm is the double 0.0097, and 180 deg is pi.
 """
 
@@ -119,7 +119,7 @@ SPELT_OUT = {
     "newton": "N", "joule": "J", "hertz": "Hz", "nm": "N m",
 }  # fmt: skip
 
-# longer texts are no numbers of anybody; without the bound a fraction could fill the memory
+# longer texts are not numbers of anybody; without the bound a fraction could fill the memory
 MOST_CHARACTERS = 100
 MOST_POWER = 9
 LARGEST = LARGEST_NUMBER
@@ -137,22 +137,22 @@ _ANY_UNIT = r"[a-zA-Zµμ°][a-zA-Zµμ°0-9²³ /*·^-]*"
 def parse_quantity(given: object) -> UnitQuantity:
     """A number, or text of a number and a unit, in SI."""
     if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise UnitError(f"{shorten(given)} is no number")
+        raise UnitError(f"{shorten(given)} is not a number")
     if isinstance(given, int | float):
         return UnitQuantity(_finite(given), None, repr(given))
     text = given.strip()
     if len(text) > MOST_CHARACTERS:
-        raise UnitError(f"{shorten(text)} is no number: it has {len(text)} characters")
+        raise UnitError(f"{shorten(text)} is not a number: it has {len(text)} characters")
     if _NOT_FINITE.fullmatch(text):
         raise UnitError(f"{shorten(text)} is not finite; give a finite number")
     found = None if _OTHER_BASE.match(text) else _WITH_UNIT.fullmatch(text)
     if not found:
-        raise UnitError(f"{shorten(given)} is no number")
+        raise UnitError(f"{shorten(given)} is not a number")
     number, unit = found.groups()
     if not unit:
         return UnitQuantity(_finite(float(number)), None, text)
     if _PLAIN.match(unit) or not _FACTOR.match(unit):
-        raise UnitError(f"{shorten(given)} is no number")
+        raise UnitError(f"{shorten(given)} is not a number")
     factor, power, dimension = parse_unit(unit)
     # a number out of the range of doubles must not become a huge fraction
     near = _finite(float(number))
@@ -245,7 +245,7 @@ def parse_vector(given: object, kind: Kind) -> list[UnitQuantity]:
     if isinstance(given, str):
         given = _split_vector(given, kind)
     if not isinstance(given, list | tuple):
-        raise UnitError(f"{shorten(given)} is no list of numbers; {wanted_vector(kind)}")
+        raise UnitError(f"{shorten(given)} is not a list of numbers; {wanted_vector(kind)}")
     parts = [parse_for(entry, kind, f"entry {i + 1}: ") for i, entry in enumerate(given)]
     bare = [p for p in parts if p.dimension is None and p.value != 0]
     dressed = [p for p in parts if p.dimension is not None]
@@ -318,7 +318,7 @@ def _unit_pattern(kind: Kind) -> str:
 
 
 def parse_for(given: object, kind: Kind, where: str = "") -> UnitQuantity:
-    """A quantity of any kind; what is no number is answered with what to write for this one."""
+    """A quantity of any kind; what is not a number is answered with what to write for this one."""
     try:
         return parse_quantity(given)
     except UnitError as error:
@@ -329,7 +329,7 @@ def parse_for(given: object, kind: Kind, where: str = "") -> UnitQuantity:
 def _split_vector(text: str, kind: Kind) -> list[str]:
     found = _VECTOR.fullmatch(text)
     if not found:
-        raise UnitError(f"{shorten(text)} is no list of numbers; {wanted_vector(kind)}")
+        raise UnitError(f"{shorten(text)} is not a list of numbers; {wanted_vector(kind)}")
     inside, unit = found.groups()
     entries = [entry.strip() for entry in inside.split(",")]
     if not unit.strip():
@@ -337,7 +337,7 @@ def _split_vector(text: str, kind: Kind) -> list[str]:
     for entry in entries:
         if not _PLAIN.fullmatch(entry):
             raise UnitError(
-                f"{shorten(text)}: {shorten(entry)} is no plain number; write the unit once, behind "
+                f"{shorten(text)}: {shorten(entry)} is not a plain number; write the unit once, behind "
                 "the list"
             )
     return [f"{entry} {unit.strip()}" for entry in entries]
