@@ -105,8 +105,8 @@ EPS = 1e-14
 # an equation's own J M^-1 J^T: an equation whose pivot never exceeded this is redundant at every configuration.
 # The value lies between EPS, the pivot of a redundant equation, and one. A pivot is the square of an angle, so
 # swings of 1e-4 rad about a singular configuration show that an equation is not permanently redundant. With 1e-6,
-# swings below 1e-3 rad were not recognised as singular; with 1e-10, outputs of redundant drives whose shares change
-# over were taken for singular, without a force
+# swings below 1e-3 rad were not recognised as singular; with 1e-10, outputs of redundant drives whose shares
+# change over were taken for singular, without a force
 PERMANENT_PIVOT = 1e-8
 # an equation's own J M^-1 J^T: a redundant equation has the pivot EPS, times the contributions of other equations
 # to the dependence; a larger pivot means that it replaces another equation

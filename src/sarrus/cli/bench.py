@@ -175,7 +175,8 @@ def _show(record: dict[str, Any]) -> None:
     if judged["kept"] and judged["untold"]:
         verdict = Text("NOT TOLD", "yellow")
         screen.print(
-            f"- within the limits as far as can be determined; undetermined without columns: {', '.join(judged['untold'])}"
+            "- within the limits as far as can be determined; not determined for lack of columns: "
+            + ", ".join(judged["untold"])
         )
     if not judged["kept"] and judged["kept_source"]:
         some = any(not check["ours"] for check in judged["checks"])
