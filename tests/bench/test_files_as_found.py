@@ -176,7 +176,7 @@ def test_a_limit_on_a_missing_column_is_not_told(tmp_path):
     answer = call(path, problem.id)
     assert answer.exit_code == 3
     assert "not determined for lack of columns: energy drift" in answer.output
-    assert "NOT TOLD" in answer.output
+    assert "UNDETERMINED" in answer.output
 
 
 def test_an_energy_alone_is_judged():

@@ -173,7 +173,7 @@ def _show(record: dict[str, Any]) -> None:
     judged, options = record["judgement"], record["problem"]["options"]
     verdict = passed_word(judged["passed"])
     if judged["kept"] and judged["untold"]:
-        verdict = Text("NOT TOLD", "yellow")
+        verdict = Text("UNDETERMINED", "yellow")
         screen.print(
             "- within the limits as far as can be determined; not determined for lack of columns: "
             + ", ".join(judged["untold"])
