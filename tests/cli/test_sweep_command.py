@@ -45,7 +45,7 @@ def test_the_schema_of_studies():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--workers", "0"], "0 workers; give at least 1"),
+        (["--workers", "0"], "0 workers; give a number from 1 to 1000"),
         (["--limit", "0"], "at most 0 runs"),
         (["--workers", "1", "--scheduler", "tcp://x:1"], "leave --workers out"),
     ],

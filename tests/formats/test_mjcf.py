@@ -364,9 +364,9 @@ def test_weld_without_torque_holds_a_point(tmp_path):
         assert sarrus.inspect(found.mechanism).mobility_motion == freedom
 
 
-def three_bars(folder, short):
-    """A plate on three bars side by side whose ends are not quite parallel; both outer ones shorter by so much."""
-    ends = [0.075 * np.array([np.cos(a), np.sin(a)]) for a in (0.26, 0.265)]
+def three_bars(folder, short, turned):
+    """A plate on three bars side by side, turned against their base [rad]; both outer bars shorter by so much."""
+    ends = [0.075 * np.array([np.cos(a), np.sin(a)]) for a in (0.26, 0.26 + turned)]
     middle = np.array([-0.27, 0.33])
     sites, bars, ties = "", "", ""
     for name, way in (("l", 1.0), ("r", -1.0)):
@@ -390,9 +390,24 @@ def three_bars(folder, short):
 def test_bridged_bars_are_changed_so_that_they_move(tmp_path):
     """Three bars side by side that do not close by some 1e-8 m, on an arm: bridged, they would be locked.
 
-    Their dimensions are changed, told, so that they move; the arm they hang on does not matter.
+    Their dimensions are changed, told, so that they move; the arm they hang on does not matter. They are bridged
+    near by, not where they would close better after moving by 0.1 m.
     """
-    found = read(three_bars(tmp_path, 1e-7))
+    path = three_bars(tmp_path, 1e-7, 1e-3)
+    authored, found = read(path, close=False), read(path)
+    assert any("so that it moves" in line for line in found.report.closing)
+    assert sarrus.inspect(found.mechanism).mobility_motion == 1
+    for body, other in zip(found.mechanism.bodies, authored.mechanism.bodies, strict=True):
+        assert np.abs(body.center - other.center).max() < 1e-4
+
+
+@pytest.mark.slow
+def test_bars_that_need_more_play_than_is_allowed_are_refused(tmp_path):
+    """Bars that differ by 3e-4 m move within 2e-5 m, and 4e-6 m are allowed: the sentence says what to allow."""
+    path = three_bars(tmp_path, 1e-7, 5e-3)
+    with pytest.raises(FormatError, match=r"give by 1\.8e-05 m let it move: .* misfit=4e-05"):
+        read(path)
+    found = read(path, misfit=4e-5)
     assert any("so that it moves" in line for line in found.report.closing)
     assert sarrus.inspect(found.mechanism).mobility_motion == 1
 

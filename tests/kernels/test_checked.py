@@ -185,7 +185,7 @@ import sarrus
 from agreement.test_random_loads import add_loads
 from bits import digest_of_result
 from random_mechanisms import random_mechanism
-from sarrus.kernels import own
+from sarrus.kernels import specialise
 from sarrus.kernels.compiler import CHECKED, STORE
 
 found = {}
@@ -199,7 +199,7 @@ for name, method in (
     run = lambda: sarrus.simulate(m, t, t / 10, method=method, **settings)
     found[f"{name} {method}"] = digest_of_result(run())
     if (name, method) == ("double-four-bar", "series"):
-        own.warm_up(run)
+        specialise.warm_up(run)
         found["specialised"] = digest_of_result(run())
 for seed in range(4):
     m = add_loads(random_mechanism(seed, 2 + seed % 2), seed)

@@ -168,6 +168,7 @@ def questions(result, folder):
         "check_names": [(list(result.points),)],
         "violation": [("position",), ("velocity",), ("acceleration",)],
         "at": [(0.05,), ([0.0, 0.11, 0.13],)],
+        "sensitivity": [(points[0][0], f"bodies.{bodies[0][0]}.mass"), ("nothing", "gravity.1")],
         **{
             key: [()] for key in ("plot", "animate", "readings", "solve_reactions", "moving_points")
         },

@@ -51,7 +51,9 @@ def snap_places(m: Mechanism, names: set[str] | None = None) -> None:
 
     names: of the joints that may be off; default: all. Raises MechanismError if that is impossible.
     """
-    rods = {b.name: b for b in m.bodies if b.ends is not None}
+    # rods with an end of another dimension stay as they are: the check names them
+    shape = (m.dimension,)
+    rods = {b.name: b for b in m.bodies if b.ends and all(e.shape == shape for e in b.ends)}
     if not rods or m.exact:
         return
     off = [
