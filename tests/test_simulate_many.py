@@ -50,7 +50,7 @@ def check_same(runs, mechanisms, limit, points, duration=2.0, times=TIMES):
 
 
 def test_masses_through_singular_positions():
-    """Random masses and speeds of the double four-bar, 10 s, ten or more singular configurations: as one by one."""
+    """Random masses and speeds of the double four-bar, 10 s, ten or more singular configurations: as singly."""
     rng = np.random.default_rng(0)
     vary = {f"bodies.crank {i}.mass": rng.uniform(0.5, 2.0, 40) for i in range(3)}
     vary["velocities.B0"] = rng.uniform([0.5, 0.0], [3.0, 0.0], (40, 2))
