@@ -175,7 +175,8 @@ def _show(record: dict[str, Any]) -> None:
     if judged["kept"] and judged["untold"]:
         verdict = Text("NOT TOLD", "yellow")
         screen.print(
-            f"- within the limits as far as can be determined; missing columns leave open: {', '.join(judged['untold'])}"
+            "- within the limits as far as can be determined; missing columns leave open: "
+            f"{', '.join(judged['untold'])}"
         )
     if not judged["kept"] and judged["kept_source"]:
         some = any(not check["ours"] for check in judged["checks"])
