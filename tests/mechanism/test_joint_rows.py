@@ -14,7 +14,9 @@ from sarrus.verdict.joint_frames import JOINT_FRAMES
 SOURCE = Path(sarrus.__file__).parent
 HOME = {"mechanism/joint_kinds.py", "verdict/joint_frames.py"}
 # they recognise kinds in files of other programs by name; a new kind works without them
-RECOGNISE = {f"formats/{name}.py" for name in ("body_builder", "chains", "compose", "fitting", "parts")}
+RECOGNISE = {
+    f"formats/{name}.py" for name in ("body_builder", "chains", "compose", "fitting", "parts")
+}
 
 
 def files_with(pattern):

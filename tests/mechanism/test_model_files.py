@@ -433,6 +433,32 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.parametrize("length", [{}, {"length": 1.5}], ids=["drawn", "length"])
+@pytest.mark.parametrize(
+    ("rod", "at", "tip", "where"),
+    [
+        ([[0, 0, 0], [1, 0]], [0, 0], [1, 0], "bodies.crank"),
+        ([[0, 0], [1, 0, 0]], [0, 0], [1, 0], "bodies.crank"),
+        ([[0, 0, 0], [1, 0, 0]], [0, 0], [1, 0], "bodies.crank"),
+        ([[0, 0], [1, 0]], [0, 0, 0], [1, 0], "joints.A0"),
+        ([[0, 0], [1, 0]], [0, 0], [1, 0, 0], "points.tip"),
+    ],
+)
+def test_places_of_another_dimension_are_named(rod, at, tip, where, length):
+    """Before they are moved onto rods, or with a rod that gets its length."""
+    plain = {
+        "sarrus": 1,
+        "name": "plane",
+        "gravity": [0, -9.81],
+        "bodies": {"crank": {"rod": rod, "mass": 1, **length}},
+        "joints": {"A0": {"revolute": ["ground", "crank"], "at": at}},
+        "points": {"tip": {"body": "crank", "at": tip}},
+    }
+    with pytest.raises(ModelFileError, match=rf"{where}.* has 3 coordinates; a planar") as caught:
+        from_data(plain)
+    assert all(line.startswith("data: ") for line in caught.value.problems)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("make", EVERYTHING.values(), ids=EVERYTHING)
 @settings(max_examples=150)

@@ -85,7 +85,7 @@ def test_another_length_assembles_and_moves():
 
 
 @pytest.mark.parametrize(
-    ("body", "length", "words"), [("crank", 0, "positive"), ("plate", 1, "no rod")]
+    ("body", "length", "words"), [("crank", 0, "positive"), ("plate", 1, "not a rod")]
 )
 def test_lengths_that_cannot_be(body, length, words):
     """Named with the body."""

@@ -573,8 +573,13 @@ def move_bodies(mechanism: Mechanism, moves: Moves, *, closed: bool = True) -> M
 def resize_rods(mechanism: Mechanism, lengths: Mapping[str, Any]) -> Mechanism:
     """A new mechanism whose rods have these lengths [m], by name; their first ends stay in place.
 
-    Points on a rod keep their fraction of the length; joints may be open afterwards.
+    Points on a rod keep their fraction of the length; joints may be open afterwards. Raises MechanismError for
+    parts with invalid places: those of a file are not checked before.
     """
+    for block in ("bodies", "joints", "markers", "forces", "springs"):
+        for part in getattr(mechanism, block):
+            for problem in part.problems(mechanism._now()):
+                raise MechanismError(problem)
     moves = {}
     for name, given in lengths.items():
         rods = {b.name: b for b in mechanism.bodies if b.ends is not None}
