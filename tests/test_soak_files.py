@@ -51,7 +51,10 @@ def test_a_bad_end_is_a_finding(case):
 def test_a_good_end_is_none():
     """Sentences, documented statuses and a user's own exception are no findings."""
     good = [(0, "a table", "", "inspect", False), (2, "", "error: line 3: x", "inspect", False)]
-    good += [(3, "UNDETERMINED", "", "judge", False), (2, "", "error: m.py: KeyError: x", "run", True)]
+    good += [
+        (3, "UNDETERMINED", "", "judge", False),
+        (2, "", "error: m.py: KeyError: x", "run", True),
+    ]
     assert [list(judge_words(*end)) for end in good] == [[]] * len(good)
 
 
