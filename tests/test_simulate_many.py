@@ -438,13 +438,13 @@ def test_random_mechanisms():
     ("vary", "sentence"),
     [
         ({"gravity": [[0, -1]], "bodies.crank 0.mass": [1.0, 2.0]}, "different lengths"),
-        ({"bodies.crank 0.mass": [1.0, np.nan]}, "no number, of variant 1"),
+        ({"bodies.crank 0.mass": [1.0, np.nan]}, "not a number, of variant 1"),
         ({"bodies.crunk 0.mass": [1.0]}, "did you mean 'crank 0'"),
         ({"bodies.crank 0.mas": [1.0]}, "did you mean 'mass'"),
         ({"bodies.crank 0.mass": 3.0}, "holds one number"),
         ({"bodies.crank 0.mass": []}, "holds no value"),
         ({"bodies.crank 0.mass": ["1 kg", "2 kg"]}, "SI units"),
-        ({"bodies.crank 0.mass": [1j]}, "no array of numbers"),
+        ({"bodies.crank 0.mass": [1j]}, "not an array of numbers"),
         ({"bodies.crank 0.mass": np.ones((3, 2))}, "mass: a list is not a number"),
         ({"gravity": [[0, 1], [0]]}, "one shape for all"),
         ({"gravity": [1.0, 2.0]}, "gravity: 1.0 is not a list"),
@@ -712,5 +712,5 @@ def test_crossing_times_of_each_run():
     assert np.isnan(quiet.columns()["first crossing [s]"]).all()
     unasked = sarrus.simulate_many(mechanisms[2:], 0.5, 0.5)
     assert unasked.crossings is None
-    with pytest.raises(ValueError, match="not asked for"):
+    with pytest.raises(ValueError, match="not requested"):
         _ = unasked.of(0).crossings

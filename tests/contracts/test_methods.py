@@ -141,7 +141,7 @@ def test_motion_gives_back_the_outputs(method, name):
     assert np.abs(slope - near.v[1]).max() < 1e-4
     # no run keeps them unasked
     assert run(method, MECHANISMS[name]())[1].motion is None
-    with pytest.raises(ValueError, match="behind the end of the run"):
+    with pytest.raises(ValueError, match="after the end of the run"):
         motion.at(np.array([2 * DURATION]))
 
 

@@ -20,13 +20,17 @@ def functions():
                 yield path.relative_to(PACKAGE), node
 
 
+def lines_of(node):
+    """Lines of a function without its docstring, which lists all parameters of a public one."""
+    first = node.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    said = first.end_lineno - first.lineno + 1 if documented else 0
+    return node.end_lineno - node.lineno + 1 - said
+
+
 def test_no_function_is_long():
     """Eighty lines, kernels included."""
-    found = [
-        f"{path}: {node.name}"
-        for path, node in functions()
-        if node.end_lineno - node.lineno >= LONGEST
-    ]
+    found = [f"{path}: {node.name}" for path, node in functions() if lines_of(node) > LONGEST]
     assert not found
 
 

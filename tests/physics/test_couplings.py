@@ -148,7 +148,7 @@ def test_closing_keeps_the_ratio():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"ratio": np.pi}, "no ratio of whole numbers up to 500; the nearest is 355/113"),
+        ({"ratio": np.pi}, "not a ratio of whole numbers up to 500; the nearest is 355/113"),
         ({"ratio": 0.0}, "of reasonable size and not zero"),
         ({"other": "A"}, "couples joint 'A' with itself"),
         ({"other": "Z"}, "there is no joint 'Z'"),
