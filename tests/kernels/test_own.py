@@ -160,7 +160,7 @@ MECHANISMS = {
 def test_own_code_gives_the_same_bits(name, monkeypatch):
     """Steps, orders, outputs: whichever code runs."""
     general, by_own, codes = simulate_both(MECHANISMS[name](), monkeypatch, 2.0, tolerance=1e-8)
-    assert len(codes) == 2
+    assert {kernel.__name__ for kernel, _ in codes} >= {"advance", "sample"}
     assert_same(general, by_own)
 
 

@@ -156,7 +156,7 @@ def test_errors_are_those_of_the_mechanism():
     """What cannot be simulated is refused with the same message."""
     with pytest.raises(MechanismError, match="no bodies"):
         inspect(Mechanism("bad"))
-    with pytest.raises(MechanismError, match="no mechanism"):
+    with pytest.raises(MechanismError, match="not a mechanism"):
         inspect("bad")
 
 

@@ -278,7 +278,7 @@ def translate_slip(error: Any, data: Any) -> tuple[Where, str]:
     if kind == "literal_error":
         return tuple(where), f"{given} is not possible; give {context['expected']}"
     if kind in ("bool_type", "int_type", "list_type", "dict_type", "model_type"):
-        words = {"bool_type": "neither true nor false", "int_type": "no whole number"}
+        words = {"bool_type": "neither true nor false", "int_type": "not a whole number"}
         words |= {"list_type": "no list", "dict_type": "no mapping", "model_type": "no mapping"}
         return tuple(where), f"{given} is {words[kind]}; {_wanted(where)}"
     if kind in ("greater_than_equal", "less_than_equal"):
