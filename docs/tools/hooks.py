@@ -1,4 +1,4 @@
-"""What MkDocs does besides: run all pages, bring their pictures, the gallery and the help of the commands."""
+"""What MkDocs does besides: run all pages, bring pictures, notebooks, the gallery and the help of the commands."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def on_files(files: Files, config: Any) -> Files:
     for page in pages.find_pages():
         folder = Path(tempfile.mkdtemp(prefix="page-"))
         try:
-            left_out = pages.run_page(page, folder)
+            left_out = pages.run_page(page, folder, notebook=page.parent.name == "tutorials")
             if page.is_relative_to(config["docs_dir"]):
                 _add_pictures(files, config, page, folder)
+                _add_notebook(files, config, page, folder)
         except pages.PageError as error:
             raise PluginError(str(error)) from error
         finally:
@@ -51,6 +52,14 @@ def _add_pictures(files: Files, config: Any, page: Path, folder: Path) -> None:
             files.append(File.generated(config, where, content=(folder / name).read_bytes()))
 
 
+def _add_notebook(files: Files, config: Any, page: Path, folder: Path) -> None:
+    """Put the executed notebook of a tutorial next to its page."""
+    made = folder / f"{page.stem}.ipynb"
+    if made.is_file():
+        where = (page.parent.relative_to(config["docs_dir"]) / made.name).as_posix()
+        files.append(File.generated(config, where, content=made.read_bytes()))
+
+
 def _add_gallery(files: Files, config: Any) -> None:
     folder = Path(tempfile.mkdtemp(prefix="gallery-"))
     try:
@@ -66,7 +75,12 @@ def _add_gallery(files: Files, config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
-    """Fill in the gallery and the help of the commands; examples lie beside the pages here."""
+    """Fill in the gallery, the help of the commands and links to notebooks; examples lie beside the pages here."""
+    if page.file.src_uri.startswith("tutorials/"):
+        name = Path(page.file.src_uri).with_suffix(".ipynb").name
+        link = f'[Download this tutorial as a notebook]({name}){{ download="{name}" }}'
+        title, _, rest = markdown.partition("\n")
+        markdown = f"{title}\n\n{link}\n{rest}"
     if "<!-- gallery -->" in markdown:
         shown = "\n".join(gallery.show(piece) for piece in gallery.find_pieces())
         markdown = markdown.replace("<!-- gallery -->", shown)

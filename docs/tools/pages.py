@@ -16,8 +16,11 @@ its blocks.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
+import json
+import mimetypes
 import os
 import re
 import shlex
@@ -29,12 +32,15 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 # what a page shows of it depends on nobody's terminal
 TERMINAL = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "MPLBACKEND": "agg"}
 INSTALLS = ("pip", "make", "dask", "sudo")
 PICTURE = re.compile(r'(?:!\[[^\]]*\]\(|\b(?:src|href)=")([\w./-]+\.(?:png|svg|gif|mp4|html))[)"]')
+# a notebook lies alone: links to other pages become text
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
 COMMENT = re.compile(r"<!-- (not run|before|ends with):? ?(.*?) ?-->", re.DOTALL)
 
 
@@ -44,13 +50,14 @@ class PageError(AssertionError):
 
 @dataclass
 class Block:
-    """A block of a page: its language, text, first line, title, and what the comment before it says."""
+    """A block of a page: language, text, first line, title, the comments before it, and what it printed."""
 
     language: str
     text: str
     line: int
     title: str = ""
     comments: dict[str, str] = field(default_factory=dict)
+    printed: str = ""
 
 
 def find_pages() -> list[Path]:
@@ -92,11 +99,11 @@ def read_blocks(text: str) -> Iterator[Block]:
         i += 1
 
 
-def run_page(page: Path, folder: Path, *, write: bool = False) -> list[str]:
+def run_page(page: Path, folder: Path, *, write: bool = False, notebook: bool = False) -> list[str]:
     """Run all blocks of a page in a folder; returns what was not run, with reasons.
 
     Raises PageError, with page and line, for the first thing that is not as the page says; write: puts what is
-    printed into the page instead.
+    printed into the page instead; notebook: also writes the executed page to NAME.ipynb in the folder.
     """
     name = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page.name
     text = page.read_text(encoding="utf-8")
@@ -113,12 +120,69 @@ def run_page(page: Path, folder: Path, *, write: bool = False) -> list[str]:
         there = (folder / picture).is_file() or (page.parent / picture).is_file()
         if not there and not picture.endswith(".html"):
             raise PageError(f"{name}: no block makes the picture {picture}")
+    if notebook:
+        made = json.dumps(make_notebook(text, blocks, folder), indent=1)
+        (folder / f"{page.stem}.ipynb").write_text(made + "\n", encoding="utf-8")
     return [f"{name}:{line}" for line in left_out]
 
 
 def made_pictures(text: str) -> list[str]:
     """Names of the pictures that a page shows."""
     return [name for name in PICTURE.findall(text) if "://" not in name]
+
+
+def make_notebook(text: str, blocks: list[Block], folder: Path) -> dict[str, Any]:
+    """A page as a notebook (nbformat 4.5): Python as code with what it printed, all else as Markdown.
+
+    Pictures in the folder are embedded. Commands and files are shown only, as in the page.
+    """
+    lines, cells, shown, done = text.splitlines(), [], "", 0
+    for block in blocks:
+        shown += "\n".join(lines[done : block.line - 1]) + "\n"
+        done = 1 + next(k for k in range(block.line, len(lines)) if lines[k].startswith("```"))
+        before = block.comments.get("before")
+        runs = block.language == "python" and "not run" not in block.comments
+        if before or runs:
+            cells.append(_markdown_cell(shown, folder))
+            shown = ""
+        if before:
+            # pages are run in a name space that has sarrus
+            cells.append(_code_cell(f"import sarrus\n\n{before}", ""))
+        if runs:
+            cells.append(_code_cell(block.text, block.printed))
+        elif block.language != "output":
+            title = f"File `{block.title}`:\n\n" if block.title else ""
+            shown += f"{title}```{block.language}\n{block.text}```\n"
+    cells.append(_markdown_cell(shown + "\n".join(lines[done:]), folder))
+    cells = [cell for cell in cells if cell["source"]]
+    count = 0
+    for k, cell in enumerate(cells):
+        cell["id"] = f"cell-{k}"
+        if cell["cell_type"] == "code":
+            count += 1
+            cell["execution_count"] = count
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": about, "cells": cells}
+
+
+def _code_cell(code: str, printed: str) -> dict[str, Any]:
+    stream = {"output_type": "stream", "name": "stdout", "text": printed.splitlines(keepends=True)}
+    source = code.strip("\n").splitlines(keepends=True)
+    outputs = [stream] if printed else []
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": outputs}
+
+
+def _markdown_cell(text: str, folder: Path) -> dict[str, Any]:
+    text = LINK.sub(r"\1", re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)).strip("\n")
+    cell: dict[str, Any] = {"cell_type": "markdown", "metadata": {}}
+    for name in made_pictures(text):
+        if (folder / name).is_file():
+            data = base64.b64encode((folder / name).read_bytes()).decode()
+            kind = mimetypes.guess_type(name)[0] or "image/png"
+            cell.setdefault("attachments", {})[name] = {kind: data}
+            text = text.replace(f"]({name})", f"](attachment:{name})")
+    return cell | {"source": text.splitlines(keepends=True)}
 
 
 @contextlib.contextmanager
@@ -164,7 +228,7 @@ def _run_blocks(blocks: list[Block], write: bool) -> list[str]:
             left_out.append(f"{block.line}: {reason}")
             printed = None
         elif block.language == "python":
-            printed = _run_python(block.text, space, where)
+            printed = block.printed = _run_python(block.text, space, where)
             if printed.strip() and not shows:
                 raise PageError(f"{where}: printed, but the page does not show it:\n{printed}")
         elif block.language == "output":
