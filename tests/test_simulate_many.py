@@ -489,7 +489,7 @@ def test_what_is_no_list_of_mechanisms_is_told():
     """None, one mechanism, planar beside spatial."""
     for given, sentence in (
         ([], "at least one"),
-        (four_bar(), "no list of mechanisms"),
+        (four_bar(), "not a list of mechanisms"),
         ([four_bar(), None], "entry 1, None"),
         ([four_bar(), bricard()], "entry 1 has 3 dimensions"),
     ):
