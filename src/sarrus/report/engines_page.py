@@ -276,7 +276,7 @@ def _reason(record: Record) -> str:
     """Why a run did not meet its limits, without the numbers that differ from run to run."""
     if record["status"] != "done":
         return (
-            f"{record['status']}: {record['message'].split(' behind t =')[0].split(': would')[0]}"
+            f"{record['status']}: {record['message'].split(' after t =')[0].split(': would')[0]}"
         )
     if record["judgement"].get("branch"):
         return "leaves the branch"
