@@ -275,9 +275,7 @@ def _failures(records: Iterable[Record]) -> list[str]:
 def _reason(record: Record) -> str:
     """Why a run did not meet its limits, without the numbers that differ from run to run."""
     if record["status"] != "done":
-        return (
-            f"{record['status']}: {record['message'].split(' after t =')[0].split(': would')[0]}"
-        )
+        return f"{record['status']}: {record['message'].split(' after t =')[0].split(': would')[0]}"
     if record["judgement"].get("branch"):
         return "leaves the branch"
     return "misses " + ", ".join(
