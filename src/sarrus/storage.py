@@ -32,6 +32,8 @@ from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
 from .mechanism import Mechanism, MechanismError, files
 from .mechanism.files import to_data, to_text
 from .memory import MEMORY_SHARE, free_memory
+from .methods.outcome import DERIVED, Segment
+from .segment_results import segment_model
 from .settings import RunSettings
 from .stored_types import check_fields, check_form, check_result, sizes_of
 from .thresholds import SAME_MODEL
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
-VERSION = 3
+VERSION = 4
 # smaller arrays are not worth compressing
 SMALL = 256
 # generous CPU time to load HDF5 and read a small file [s]; lower bound of the read rate [bytes/s]
@@ -55,8 +57,6 @@ MOST_MEMORY = 1 << 46
 KEY_BYTES = 32
 # members of every file
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
-# values that a record computes on access; stored, because they may need functions that are not stored
-DERIVED = ("a", "norms", "energies", "drive_forces")
 
 
 class SavedResultError(ValueError):
@@ -82,6 +82,8 @@ def save_parts(
 
     def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
+        # joints that events of the run may lock have coordinates of the model
+        file.attrs["lockable"] = json.dumps(mechanism.lockable)
         file["mechanism"] = to_text(to_data(plain))
         _write(file, "user_forces", forces, model)
         _write(file, "model", _signature(model), model)
@@ -213,6 +215,7 @@ def _read_parts(
     )
     for name, *points in _read(file["user_forces"], None, {}):
         mechanism.user_force(name, points, _not_kept(name, path))
+    mechanism.lockable = [str(name) for name in json.loads(file.word("lockable"))]
     model = model_package.make_model(mechanism)
     before, now = _leaf(file["model"]).numbers(), _signature(model)
     if before.shape != now.shape or not np.allclose(before, now, SAME_MODEL, SAME_MODEL):
@@ -241,6 +244,8 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
         return
     below = group.create_group(name, track_order=True)
     below.attrs["class"] = type(value).__name__
+    if isinstance(value, Segment):
+        model = value.outcome.record.model
     for part, item in parts.items():
         _write(below, part, item, model)
 
@@ -282,6 +287,9 @@ def _read(node: GroupNode | Leaf, model: Any, sizes: dict[str, int]) -> Any:
     if isinstance(node, Leaf):
         return json.loads(node.text()) if node.node.attrs.get("json") else node.numbers()
     word = node.word("class")
+    if word == "Segment":
+        model = segment_model(model, str(_read(node["parts"], None, {})))
+        sizes = sizes_of(model)
     parts = {name: _read(member, model, sizes) for name, member in node.members.items()}
     if word == "Model":
         return model
@@ -315,6 +323,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
         Record,
         kernels.recording.Sampling,
         MonitoredSteps,
+        Segment,
         StepHistory,
         Watch,
     )
