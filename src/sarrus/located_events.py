@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .segment_results import state_at
+from . import segments as segment_package
 
 if TYPE_CHECKING:
     from .methods.outcome import LocatedEvents
@@ -22,9 +22,11 @@ class LocatedEvent:
     """An event of a run.
 
     name: of the event; kind: "rising", "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest",
-    "release" or "contact"; time [s]; value: of the quantity [unit]; gap: the value minus the target, 0 for extremes;
+    "release" or "contact"; time [s]; value: of the quantity [unit]; gap: the value minus the target, 0 for
+    extremes;
     state: a `Result` with one output at this instant, before the event; after: the same after it, where the event
-    changed the mechanism, else None; action: what it did; energy_change: of the total energy [J], negative for a loss.
+    changed the mechanism, else None; action: what it did; energy_change: of the total energy [J], negative for a
+    loss.
     """
 
     name: str
@@ -57,10 +59,12 @@ def _states(result: Any, found: LocatedEvents, i: int) -> tuple[Any, Any]:
     if not segments:
         return replace(result, outcome=replace(result.outcome, record=row, error=None)), None
     number = int(found.segments[i])
-    before = state_at(result, number, row)
+    before = segment_package.segment_results.state_at(result, number, row)
     if not found.actions[i] or number + 1 >= len(segments):
         return before, None
-    return before, state_at(result, number + 1, segments[number + 1].outcome.record)
+    return before, segment_package.segment_results.state_at(
+        result, number + 1, segments[number + 1].outcome.record
+    )
 
 
 def list_events(result: Any) -> tuple[LocatedEvent, ...]:

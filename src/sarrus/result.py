@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import scene as scene_package
+from . import segments as segment_package
 from . import sensitivities, verdict
 from .arrays import Flags, Floats, Ints, plain_sum
 from .export import (
@@ -34,14 +35,6 @@ from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
-from .segment_results import (
-    all_drives,
-    join_moments,
-    join_reactions,
-    join_values,
-    result_at,
-    segment_results,
-)
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
 from .storage import load_parts, save_parts
 from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
@@ -286,12 +279,16 @@ class Result(Readout):
     @cached_property
     def segments(self) -> tuple[Result, ...]:
         """One result per part of the run between events that change the mechanism; empty if none does."""
-        return segment_results(self)
+        if not self.outcome.segments:
+            return ()
+        return segment_package.segment_results.segment_results(self)
 
     @cached_property
     def drives(self) -> dict[str, Any]:
         """Drives by name, with locks and stops of limits where events of the run make them act."""
-        return all_drives(self)
+        if not self.outcome.segments:
+            return self.model.readings.drives
+        return segment_package.segment_results.all_drives(self)
 
     @cached_property
     def events(self) -> tuple[LocatedEvent, ...]:
@@ -332,7 +329,7 @@ class Result(Readout):
         end = motion.end if watch is None else min(motion.end, watch.until)
         wanted = check_times("t", np.atleast_1d(times), end, "the motion ends at")
         if self.outcome.segments:
-            return result_at(self, wanted)
+            return segment_package.segment_results.result_at(self, wanted)
         record = motion.at(wanted)
         for call in self.model.user_calls:
             # a user force may fail at these times, or be missing from a file
@@ -372,7 +369,9 @@ class Result(Readout):
     def accelerations(self) -> Floats:
         """Second derivatives of the natural coordinates, (n, nq); at crossings, those of the actual motion."""
         if self.segments:
-            return join_values(self.segments, lambda part: part.accelerations)
+            return segment_package.segment_results.join_values(
+                self.segments, lambda part: part.accelerations
+            )
         a, watch = self.record.a, self.outcome.watch
         if watch is None:
             return a
@@ -418,7 +417,8 @@ class Result(Readout):
         """
         if self.outcome.segments:
             raise MechanismError(
-                f"'{self.name}' has events that change the mechanism; derivatives over such an event are not supported"
+                f"'{self.name}' has events that change the mechanism; derivatives over such an event are not "
+                "supported"
             )
         return sensitivities.differentiate.of_result(self, quantity, wrt)
 
@@ -452,8 +452,8 @@ class Result(Readout):
     def energy_balance(self) -> Floats:
         """Total energy minus work, energy corrections and what events changed, relative to the start [J], (n,).
 
-        It is zero except for errors: the accumulated energy error of the integration, also where the method corrects
-        the energy.
+        It is zero except for errors: the accumulated energy error of the integration, also where the method
+        corrects the energy.
         """
         drift = (self.record.energy - self.start.energy) * self.model.units.energy
         return np.asarray(drift - self.event_energy)
@@ -549,7 +549,9 @@ class Result(Readout):
             The reactions by joint.
         """
         if self.segments:
-            return join_reactions(self, [part.solve_reactions(stiffness) for part in self.segments])
+            return segment_package.segment_results.join_reactions(
+                self, [part.solve_reactions(stiffness) for part in self.segments]
+            )
         states = (self.coordinates, self.rates, self.accelerations)
         solver = verdict.reactions.ReactionSolver(
             self.joint_equations, self.model.body_rows, self._loads, stiffness
@@ -634,7 +636,7 @@ class Result(Readout):
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
         watch = self.outcome.watch
         if self.segments:
-            return join_moments(self.segments)
+            return segment_package.segment_results.join_moments(self.segments)
         if watch is None:
             raise ValueError(
                 f"the run of '{self.name}' was not watched for crossings: {self.message}"

@@ -1,17 +1,18 @@
 """Runs whose events change the mechanism: segments between events, each with its own model, joined to one outcome.
 
-All segments have the same coordinates (mechanism/active_parts.py). A segment ends at the first event that acts. There
-the velocities change as in an impact (impacts.py), and the next segment starts from that state. Limits of joints are
-such events:
+All segments have the same coordinates (mechanism/active_parts.py). A segment ends at the first event that acts.
+There the velocities change as in an impact (impacts.py), and the next segment starts from that state. Limits of
+joints are such events:
 
     impact     the coordinate reaches a stop: its rate is reversed and multiplied by the restitution
-    rest       the next flight would be lower than RESTING times what events distinguish: the rest of the sequence of
+    rest       the next flight would be lower than RESTING times what events distinguish: the rest of the sequence
+    of
                ever smaller bounces is left out, and the stop becomes a constraint
     release    the force of a stop changes its sign: the constraint opens
     contact    the coordinate touches a stop without speed
 
-Two stops that are reached at the same time have no unique outcome, unless the impulse at one does not change the rate
-of the other: the run then ends, with a sentence.
+Two stops that are reached at the same time have no unique outcome, unless the impulse at one does not change the
+rate of the other: the run then ends, with a sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ import numpy as np
 from .arrays import Floats
 from .events.event_readings import EventStates
 from .events.finder import EventSearch, TrackState
-from .impacts import Contact
 from .mechanism import Mechanism, MechanismError
 from .mechanism.actions import Action
 from .mechanism.active_parts import ActiveParts
@@ -34,11 +34,12 @@ from .mechanism.event_requests import Event
 from .mechanism.limits import LOWER, Limit
 from .methods import Method, Outcome, Run, Status
 from .methods.method import Start, Stop
-from .methods.outcome import LocatedEvents, Record, Segment
+from .methods.outcome import LocatedEvents, Record
 from .methods.status import Ending, blocked, crowded, done, simultaneous, stalled
 from .model import Model
 from .result import FIXED_STEP
-from .segment_results import join_outcomes, segment_model
+from .segments.impacts import Contact
+from .segments.segment_results import join_outcomes, segment_model
 from .settings import RunSettings
 from .thresholds import DECOUPLED, EVENT_BAND, EVENT_ROUNDING, RESTING
 
@@ -97,7 +98,8 @@ class Stopper(NamedTuple):
 class Change:
     """What an event did: the active parts and velocities after it, words for users, or how the run has to end.
 
-    kind: the kind of the event, if it is not that of its quantity; energy: change of the total energy, model units.
+    kind: the kind of the event, if it is not that of its quantity; energy: change of the total energy, model
+    units.
     """
 
     parts: ActiveParts

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from . import kernels
 from . import model as model_package
+from . import segments as segment_package
 from .arrays import Floats
 from .cache import Store
 from .disk import write_file
@@ -32,8 +33,6 @@ from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
 from .mechanism import Mechanism, MechanismError, files
 from .mechanism.files import to_data, to_text
 from .memory import MEMORY_SHARE, free_memory
-from .methods.outcome import DERIVED, Segment
-from .segment_results import segment_model
 from .settings import RunSettings
 from .stored_types import check_fields, check_form, check_result, sizes_of
 from .thresholds import SAME_MODEL
@@ -57,6 +56,10 @@ MOST_MEMORY = 1 << 46
 KEY_BYTES = 32
 # members of every file
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
+# values that a record computes on access; stored, because they may need functions that are not stored
+DERIVED = ("a", "norms", "energies", "drive_forces")
+# a part of a run with its own model
+SEGMENT = "Segment"
 
 
 class SavedResultError(ValueError):
@@ -244,7 +247,7 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
         return
     below = group.create_group(name, track_order=True)
     below.attrs["class"] = type(value).__name__
-    if isinstance(value, Segment):
+    if type(value).__name__ == SEGMENT:
         model = value.outcome.record.model
     for part, item in parts.items():
         _write(below, part, item, model)
@@ -287,8 +290,10 @@ def _read(node: GroupNode | Leaf, model: Any, sizes: dict[str, int]) -> Any:
     if isinstance(node, Leaf):
         return json.loads(node.text()) if node.node.attrs.get("json") else node.numbers()
     word = node.word("class")
-    if word == "Segment":
-        model = segment_model(model, str(_read(node["parts"], None, {})))
+    if word == SEGMENT:
+        model = segment_package.segment_results.segment_model(
+            model, str(_read(node["parts"], None, {}))
+        )
         sizes = sizes_of(model)
     parts = {name: _read(member, model, sizes) for name, member in node.members.items()}
     if word == "Model":
@@ -307,7 +312,13 @@ def _makers() -> dict[str, Callable[..., Any]]:
     """The classes a file may contain, by name."""
     from .methods import Motion, Outcome, Record, Status
     from .methods.monitor import MonitoredSteps, Piece, Watch
-    from .methods.outcome import AccelerationRule, LocatedEvents, MotionPart, StepHistory
+    from .methods.outcome import (
+        AccelerationRule,
+        LocatedEvents,
+        MotionPart,
+        Segment,
+        StepHistory,
+    )
 
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)

@@ -49,8 +49,8 @@ ROUNDS, SETTLED = 4, 1e-15
 class TrackState(NamedTuple):
     """What an event carries over from one segment of a run to the next.
 
-    left: how many occurrences are still of interest, None for all; side: the sign of its function before the segment
-    where the segment starts at the value, else 0.
+    left: how many occurrences are still of interest, None for all; side: the sign of its function before the
+    segment where the segment starts at the value, else 0.
     """
 
     left: int | None

@@ -1,7 +1,7 @@
 """Which parts of a mechanism act between two events of a run: drives, locks, resting stops, numbers of forces.
 
-A lock, and a stop at which a joint rests, is a drive with a constant coordinate. The mechanism of a segment has the
-same bodies, joints and lockable joints as the mechanism of the run, so all segments have the same coordinates.
+A lock, and a stop at which a joint rests, is a drive with a constant coordinate. The mechanism of a segment has
+the same bodies, joints and lockable joints as the mechanism of the run, so all segments have the same coordinates.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ Coordinates = dict[str, float]
 class ActiveParts:
     """What acts between two events.
 
-    released: drives that do not act; offsets: of drives that were engaged again; locks: coordinates of locked joints;
-    stops: limits at whose stop a joint rests, with its side; numbers: of forces, by path; off: forces switched off.
+    released: drives that do not act; offsets: of drives that were engaged again; locks: coordinates of locked
+    joints; stops: limits at whose stop a joint rests, with its side; numbers: of forces, by path; off: forces
+    switched off.
     """
 
     released: tuple[str, ...] = ()
@@ -105,7 +106,8 @@ class ActiveParts:
         held = self.holder(drive.joint, m)
         if held:
             raise MechanismError(
-                f"drive '{drive.name}' cannot be engaged at t = {t:.9g} s: {held} already holds joint '{drive.joint}'"
+                f"drive '{drive.name}' cannot be engaged at t = {t:.9g} s: {held} already holds "
+                f"joint '{drive.joint}'"
             )
         left = tuple(name for name in self.released if name != drive.name)
         shift = at[drive.joint] - float(make_pieces(drive.motion).value(t))

@@ -59,8 +59,8 @@ class Limit(Element):
             beyond = (value - start) * (1.0 if word == LOWER else -1.0)
             if beyond > rounding:
                 yield (
-                    f"{what}: the {joint.kind.row.coordinate} of joint '{joint.name}' is {start:.9g} {unit} at the "
-                    f"start, beyond its {word} stop at {value:.9g} {unit}; it counts from the initial "
+                    f"{what}: the {joint.kind.row.coordinate} of joint '{joint.name}' is {start:.9g} {unit} at "
+                    f"the start, beyond its {word} stop at {value:.9g} {unit}; it counts from the initial "
                     "configuration: move the stop or the start"
                 )
 

@@ -614,7 +614,8 @@ def vary(
     for what, parts in (("events", mechanism.events), ("limits", mechanism.limits)):
         if size != 1 and parts:
             raise MechanismError(
-                f"mechanism '{mechanism.name}' has {what}, whose values may be lengths; keep its size, or remove them"
+                f"mechanism '{mechanism.name}' has {what}, whose values may be lengths; keep its size, "
+                "or remove them"
             )
     new = mechanism.mapped(lambda part: part.scaled(size))
     new.gravity = gravity * mechanism.gravity

@@ -250,10 +250,10 @@ class LocatedEvents:
     """Events of a run in the order of time.
 
     names, units: of all requested events; which: the index of each event that occurred; kinds: "rising",
-    "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest", "release" or "contact"; values: of the
-    quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs in
-    segments: segments: the number of the segment that each event ends or lies in; energies: the change of the total
-    energy at each, in model units; actions: what each did.
+    "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest", "release" or "contact"; values: of
+    the quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs in
+    segments: segments: the number of the segment that each event ends or lies in; energies: the change of the
+    total energy at each, in model units; actions: what each did.
     """
 
     names: list[str]

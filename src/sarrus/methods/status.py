@@ -186,8 +186,8 @@ def blocked(t: float, what: str) -> Ending:
     """Constraints that appear at an event contradict others."""
     return Ending(
         Status.BLOCKED,
-        f"blocked at t = {t:.9g} s: {what} contradict each other, no velocity satisfies both; {GOOD}. Release a drive "
-        "or lock at this event, or move the stop",
+        f"blocked at t = {t:.9g} s: {what} contradict each other, no velocity satisfies both; {GOOD}. "
+        "Release a drive or lock at this event, or move the stop",
     )
 
 
@@ -195,8 +195,8 @@ def simultaneous(t: float, names: list[str]) -> Ending:
     """Stops are struck at the same time, and the outcome depends on the order."""
     return Ending(
         Status.UNDETERMINED,
-        f"stopped at t = {t:.9g} s: {' and '.join(names)} are struck at the same time, and the velocities after it "
-        f"depend on which comes first, which rigid bodies do not determine; {GOOD}. Move one of the stops",
+        f"stopped at t = {t:.9g} s: {' and '.join(names)} are struck at the same time, and the velocities after "
+        f"it depend on which comes first, which rigid bodies do not determine; {GOOD}. Move one of the stops",
     )
 
 
@@ -204,8 +204,8 @@ def stalled(t: float, name: str, often: int) -> Ending:
     """Events follow each other without time passing."""
     return Ending(
         Status.NOT_CONVERGED,
-        f"stopped at t = {t:.9g} s: {often} events occurred there without time passing, the last is '{name}'; {GOOD}. "
-        "Check whether what events do makes them occur again at once",
+        f"stopped at t = {t:.9g} s: {often} events occurred there without time passing, the last is '{name}'; "
+        f"{GOOD}. Check whether what events do makes them occur again at once",
     )
 
 
@@ -213,5 +213,6 @@ def crowded(t: float, often: int) -> Ending:
     """Too many events change the mechanism."""
     return Ending(
         Status.TOO_SLOW,
-        f"stopped at t = {t:.9g} s after {often} events that change the mechanism; simulate less, or limit them by count",
+        f"stopped at t = {t:.9g} s after {often} events that change the mechanism; simulate less, or limit "
+        "them by count",
     )

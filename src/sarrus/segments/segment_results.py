@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .arrays import Floats, plain_sum
-from .mechanism import MechanismError
-from .mechanism.active_parts import ActiveParts
-from .methods.method import Run
-from .methods.outcome import (
+from ..arrays import Floats, plain_sum
+from ..mechanism import MechanismError
+from ..mechanism.active_parts import ActiveParts
+from ..methods.method import Run
+from ..methods.outcome import (
     DERIVED,
     LocatedEvents,
     Outcome,
@@ -21,15 +21,15 @@ from .methods.outcome import (
     StepHistory,
     join_records,
 )
-from .methods.status import Ending
-from .model import Model, make_model
-from .thresholds import SAME_MODEL
-from .verdict.crossings import ListedMoments
-from .verdict.joint_equations import JointEquations, make_joint_equations
-from .verdict.reactions import Reactions
+from ..methods.status import Ending
+from ..model import Model, make_model
+from ..thresholds import SAME_MODEL
+from ..verdict.crossings import ListedMoments
+from ..verdict.joint_equations import JointEquations, make_joint_equations
+from ..verdict.reactions import Reactions
 
 if TYPE_CHECKING:
-    from .methods.monitor import Watch
+    from ..methods.monitor import Watch
 
 # a `Result`, whose module imports this one
 Result = Any
@@ -181,7 +181,9 @@ def segment_model(model: Model, text: str) -> Model:
     same = model.coordinates == own.coordinates and np.array_equal(
         model.place_rows.col, own.place_rows.col
     )
-    if not same or not np.allclose(model.place_rows.val, own.place_rows.val, SAME_MODEL, SAME_MODEL):
+    if not same or not np.allclose(
+        model.place_rows.val, own.place_rows.val, SAME_MODEL, SAME_MODEL
+    ):
         raise MechanismError(
             f"'{model.name}': what an event changes needs other coordinates; please report this mechanism"
         )
@@ -209,7 +211,8 @@ def _segment_result(result: Result, segment: Segment, rows: Record) -> Result:
     outcome = replace(
         segment.outcome, record=record, error=None if error is None else error[own], segments=()
     )
-    return replace(result, mechanism=model.mechanism, model=model, outcome=outcome)
+    start = segment.outcome.record
+    return replace(result, mechanism=model.mechanism, model=model, start=start, outcome=outcome)
 
 
 def state_at(result: Result, number: int, row: Record) -> Result:

@@ -4,11 +4,11 @@ New constraints J v = b meet velocities v- that violate them. The impulses act a
 
     M (v+ - v-) + J^T p = 0,      J v+ = b
 
-which is the projection of v- onto the allowed velocities, orthogonal in the mass metric. With N a basis of the null
-space of J and w any velocity with J w = b:  v+ = w + N y,  (N^T M N) y = N^T M (v- - w). Redundant constraints leave p
-undetermined, but not v+. For a lock b = 0, for a stop it is Newton's rule, b = -e x'-: the rate of the joint's
-coordinate is reversed and multiplied by the restitution e. The loss of kinetic energy is 1/2 |v+ - v-|^2 in the mass
-metric where all b vanish.
+which is the projection of v- onto the allowed velocities, orthogonal in the mass metric. With N a basis of the
+null space of J and w any velocity with J w = b:  v+ = w + N y,  (N^T M N) y = N^T M (v- - w). Redundant
+constraints leave p undetermined, but not v+. For a lock b = 0, for a stop it is Newton's rule, b = -e x'-: the
+rate of the joint's coordinate is reversed and multiplied by the restitution e. The loss of kinetic energy is 1/2
+|v+ - v-|^2 in the mass metric where all b vanish.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from functools import cached_property
 
 import numpy as np
 
-from .arrays import Floats
-from .kernels.applied_forces import make_loads
-from .kernels.elements.drive import EQUATION, KIND, MOTION, eval_drives, eval_motion, slope
-from .kinematics.constraints import Constraints
-from .methods.method import Start
-from .methods.outcome import Record
-from .model import Model
-from .thresholds import CONTRADICTED_RATE, RANK_TOLERANCE
+from ..arrays import Floats
+from ..kernels.applied_forces import make_loads
+from ..kernels.elements.drive import EQUATION, KIND, MOTION, eval_drives, eval_motion, slope
+from ..kinematics.constraints import Constraints
+from ..methods.method import Start
+from ..methods.outcome import Record
+from ..model import Model
+from ..thresholds import CONTRADICTED_RATE, RANK_TOLERANCE
 
 
 @dataclass(frozen=True)
