@@ -82,6 +82,9 @@ SPANNED = 4e-12
 FLATTEST = 0.1
 # 1, coefficients are of order one: rounding of a zero coefficient in a linear relation
 ZERO_COEFFICIENT = 1e-12
+# 1: a linear relation with smaller coefficients may result from rounding of the dimensions; the local analysis of
+# branches leaves it out
+DOUBTFUL_COEFFICIENT = 1e-9
 # the vector's length: rounding of a zero component
 ZERO_COMPONENT = 1e-14
 # 1, numbers of order one: linear forms whose coefficients and constants differ by less are the same form; rounding
