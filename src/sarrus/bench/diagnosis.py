@@ -321,7 +321,8 @@ def _angle_mistakes(sample: Sample) -> Iterator[str]:
     for name in ("angle", "rate"):
         if name not in sample.columns or name not in sample.exact:
             continue
-        exact, given = {name: sample.exact[name]}, sample.columns[name]
+        exact: Columns = {name: sample.exact[name]}
+        given = sample.columns[name]
         error = _relative_error({name: given}, exact, [name])
         for factor, words in (
             (np.pi / 180.0, "looks like degrees; write radians"),

@@ -127,8 +127,12 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> BodyTree:
     If possible, loops are closed by joints on which no force acts.
     """
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
-    loads = [*mechanism.torsions, *mechanism.ball_dampers, *mechanism.rotors]
-    acted = {*ties, *(load.joint for load in loads)}
+    acted = {
+        *ties,
+        *(t.joint for t in mechanism.torsions),
+        *(d.joint for d in mechanism.ball_dampers),
+        *(r.joint for r in mechanism.rotors),
+    }
     inner, closing = split_loops(
         sorted(joints, key=lambda j: (j.kind in EASY) + (j.name not in acted))
     )
