@@ -932,8 +932,8 @@ def load_result(path: str | Path, *, verify: bool = True) -> Result:
     path : str or Path
         The file.
     verify : bool, optional
-        Compare the bytes with the digest stored in the file. A file without a digest is first read in a child
-        process, because damaged bytes can make the HDF5 library loop forever.
+        Compare the bytes with the digest stored in the file. A file that this user did not write is first read in
+        a child process, because damaged or malicious bytes can make the HDF5 library loop forever.
 
     Returns
     -------

@@ -11,9 +11,11 @@ first its total size, before any data are read (hdf5.py), then its types and sha
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 from . import kernels
 from . import model as model_package
 from .arrays import Floats
+from .cache import Store
 from .disk import write_file
 from .foreign import ForeignError, ProcessLimits, ask
 from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
@@ -48,6 +51,8 @@ SMALL = 256
 START_SECONDS, READ_RATE = 5.0, 5_000_000
 # more bytes than any process has
 MOST_MEMORY = 1 << 46
+# length of the key that signs files
+KEY_BYTES = 32
 # members of every file
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
 # values that a record computes on access; stored, because they may need functions that are not stored
@@ -87,7 +92,7 @@ def save_parts(
         for name, arrays in groups.items():
             _write_arrays(file.create_group(name), arrays)
 
-    return write_file(path, make_sealed(fill))
+    return write_file(path, make_sealed(fill, _signing_key()))
 
 
 def load_parts(
@@ -96,7 +101,7 @@ def load_parts(
     """The mechanism, its model, and parts by name; raises SavedResultError."""
     path = Path(path)
     wanted = [*MEMBERS, *names]
-    with _explained(path), open_sealed(path, verify, lambda: try_result(path, names)) as file:
+    with _opened(path, verify) as file:
         if file.attrs.get("format") != FORMAT:
             raise SavedResultError(f"{path} holds no result that `Result.save` wrote")
         if file.attrs.get("version") != VERSION:
@@ -108,30 +113,52 @@ def load_parts(
 
 def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
     """A group of further arrays; raises SavedResultError."""
-    with _explained(path), open_sealed(path, verify, lambda: try_result(path, [group])) as file:
+    with _opened(path, verify) as file:
         below = _branch(scan(file, [group], path.stat().st_size, _room)[group])
         return {
             _name(leaf): np.asarray(leaf.numbers()) for leaf in map(_leaf, below.members.values())
         }
 
 
-def try_result(path: Path, names: Iterable[str]) -> None:
-    """Read members of a file in a child process, with limits on time and memory; raises SavedResultError.
+@contextmanager
+def _opened(path: Path, verify: bool) -> Iterator[h5py.File]:
+    with (
+        _explained(path),
+        open_sealed(path, verify, _signing_key(), lambda: _read_in_child(path)) as file,
+    ):
+        yield file
+
+
+@cache
+def _signing_key() -> bytes:
+    """The secret with which this user's results are signed: the HDF5 library wrote them and can read them.
+
+    Without a folder to keep it in, it lasts as long as this process.
+    """
+    store = Store(
+        "signatures", "the key that signs saved results", "other processes read them twice"
+    )
+    with store.alone("key"):
+        key = store.read("key")
+        if key is None or len(key) != KEY_BYTES:
+            key = secrets.token_bytes(KEY_BYTES)
+            store.write("key", key)
+    return key
+
+
+def _read_in_child(path: Path) -> None:
+    """Read a file in a child process first, with limits on time and memory; raises SavedResultError.
 
     Damaged or malicious bytes can trap the HDF5 library in an endless loop that Ctrl-C does not end.
     """
-    with _explained(path):
-        limits = ProcessLimits(
-            cpu=START_SECONDS + path.stat().st_size // READ_RATE,
-            memory=int(min(_room(), MOST_MEMORY)),
-        )
-        question = {"path": str(path.absolute()), "names": [*MEMBERS, *names]}
-        try:
-            ask("hdf5_reader", question, limits)
-        except ForeignError as error:
-            raise SavedResultError(
-                f"{path} cannot be read: {error}; save the result again"
-            ) from error
+    limits = ProcessLimits(
+        cpu=START_SECONDS + path.stat().st_size // READ_RATE,
+        memory=int(min(_room(), MOST_MEMORY)),
+    )
+    try:
+        ask("hdf5_reader", {"path": str(path.absolute())}, limits)
+    except ForeignError as error:
+        raise SavedResultError(f"{path} cannot be read: {error}; save the result again") from error
 
 
 @contextmanager

@@ -55,26 +55,21 @@ TIMINGS = {
 }
 
 
-def save_report(
-    folders: Sequence[Path], out: Path, *, trial: bool = False
-) -> list[tuple[str, str]]:
-    """Write the report of one run, or of several side by side; returns the folders left out, and why.
-
-    trial: as in `load_run`.
-    """
-    runs, bad = read_runs(folders, trial)
+def save_report(folders: Sequence[Path], out: Path) -> list[tuple[str, str]]:
+    """Write the report of one run, or of several side by side; returns the folders left out, and why."""
+    runs, bad = read_runs(folders)
     write_file(out, make_report(runs, bad))
     return bad
 
 
 def read_runs(
-    folders: Sequence[Path], trial: bool = False
+    folders: Sequence[Path],
 ) -> tuple[list[RunFolder], list[tuple[str, str]]]:
     """The runs in folders, and the path and reason for each that cannot be read; raises if none can."""
     runs, bad = [], []
     for folder in folders:
         try:
-            run = load_run(folder, trial=trial)
+            run = load_run(folder)
             # read here, where a damaged result can still be left out
             _ = run.result
             runs.append(run)
