@@ -20,6 +20,8 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
+from .mechanism.actions import engage, lock, release, switch_off, switch_on
+from .mechanism.actions import set_number as set
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
 from .result import Result, load_result
@@ -59,6 +61,7 @@ __all__ = [
     "audit",
     "branches",
     "design",
+    "engage",
     "equilibria",
     "equilibrium",
     "formats",
@@ -66,14 +69,19 @@ __all__ = [
     "kinematics",
     "load",
     "load_result",
+    "lock",
     "method",
     "modes",
     "problems",
+    "release",
     "sensitivity",
+    "set",
     "simulate",
     "simulate_many",
     "simulate_with",
     "sweep",
+    "switch_off",
+    "switch_on",
     "when",
 ]
 __version__ = "0.2.0.dev0"
