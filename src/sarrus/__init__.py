@@ -22,6 +22,7 @@ from .mechanism import (
 )
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
+from .optimisation import optimize
 from .result import Result, load_result
 from .sensitivities import sensitivity
 from .simulate import simulate
@@ -68,6 +69,7 @@ __all__ = [
     "load_result",
     "method",
     "modes",
+    "optimize",
     "problems",
     "sensitivity",
     "simulate",
