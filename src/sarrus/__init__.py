@@ -24,6 +24,7 @@ from .mechanism.actions import engage, lock, release, switch_off, switch_on
 from .mechanism.actions import set_number as set
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
+from .optimisation import optimize
 from .result import Result, load_result
 from .sensitivities import sensitivity
 from .simulate import simulate
@@ -72,6 +73,7 @@ __all__ = [
     "lock",
     "method",
     "modes",
+    "optimize",
     "problems",
     "release",
     "sensitivity",
