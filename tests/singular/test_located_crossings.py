@@ -267,7 +267,7 @@ def test_a_run_that_was_watched_in_part_says_until_when():
     assert "Watched" not in str(result.verdict)
     watch = replace(result.outcome.watch, until=0.8)
     part = replace(result, outcome=replace(result.outcome, watch=watch))
-    assert "Watched until t = 0.8 s of 1.5 s." in str(part.verdict)
+    assert "Monitored until t = 0.8 s of 1.5 s." in str(part.verdict)
     assert len(part.crossings) == 1 < len(result.crossings)
     assert part.verdict.as_dict()["watched_until"] == 0.8
 
