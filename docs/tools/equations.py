@@ -88,7 +88,7 @@ class _Reader:
     def take(self) -> str:
         token = self.peek()
         if not token:
-            raise EquationError("the end comes too early")
+            raise EquationError("it ends too early")
         self.at += 1
         return token
 
@@ -233,8 +233,9 @@ class _Reader:
                 row = ET.SubElement(table, "mtr")
             elif end == "\\end":
                 break
-        if self.raw() != kind:
-            raise EquationError(f"'{kind}' ends as something else")
+        end = self.raw()
+        if end != kind:
+            raise EquationError(f"'{kind}' is ended by '{end}'")
         first, last = FENCES[kind]
         return _fenced(first, [table], last) if first else table
 

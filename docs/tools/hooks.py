@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import equations
 import gallery
 import pages
+import references
 
 EXAMPLES = re.compile(r"\]\(((?:\.\./)+)examples/")
 
@@ -71,6 +72,7 @@ def on_files(files: Files, config: Any) -> Files:
         for line in left_out:
             print(f"not run: {line}")
     _add_gallery(files, config)
+    add_references(files, config)
     for path in sorted((pages.ROOT / "examples").rglob("*")):
         if path.suffix in (".py", ".yaml"):
             where = path.relative_to(pages.ROOT).as_posix()
@@ -109,6 +111,12 @@ def _add_gallery(files: Files, config: Any) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def add_references(files: Files, config: Any) -> None:
+    """Add the page of references, which is made from the bibliography."""
+    page = references.write_page(references.load_entries())
+    files.append(File.generated(config, "references.md", content=page))
+
+
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
     """Fill in the gallery, the help of the commands and links to notebooks; examples lie beside the pages here."""
     if page.file.src_uri.startswith("tutorials/"):
@@ -123,6 +131,7 @@ def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
         markdown = markdown.replace("<!-- commands -->", "\n".join(map(_help, _commands())))
     markdown = re.sub(r"^```output", "```text", markdown, flags=re.MULTILINE)
     up = "../" * page.file.src_uri.count("/")
+    markdown = references.link_citations(markdown, set(references.load_entries()), up)
     return EXAMPLES.sub(f"]({up}examples/", markdown)
 
 
