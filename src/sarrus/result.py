@@ -639,7 +639,7 @@ class Result(Readout):
             return segment_package.segment_results.join_moments(self.segments)
         if watch is None:
             raise ValueError(
-                f"the run of '{self.name}' was not watched for crossings: {self.message}"
+                f"the run of '{self.name}' was not monitored for crossings: {self.message}"
             )
         motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         candidates = watch.candidates if self.success else watch.passed

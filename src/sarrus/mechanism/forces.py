@@ -416,7 +416,8 @@ class Coupling(Element):
 
 # the lists of a mechanism, in file order; model files use the same names
 LOADS = (
-    "forces", "torques", "springs", "torsions", "ball_dampers", "rotors", "couplings", "user_forces", "drives", "limits",
+    "forces", "torques", "springs", "torsions", "ball_dampers", "rotors", "couplings", "user_forces", "drives",
+    "limits",
 )  # fmt: skip
 
 

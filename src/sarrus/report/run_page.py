@@ -252,14 +252,14 @@ def _verdict_sentence(run: RunFolder) -> str:
     """Mobility and crossings in a line; the details are folded below."""
     verdict = run.record["verdict"]
     found = verdict.get("crossings")
-    crossings = "crossings were not watched for"
+    crossings = "not monitored for crossings"
     if found is not None:
         count = {0: "no crossing", 1: "one crossing"}.get(len(found), f"{len(found)} crossings")
         crossings = f"{count} met"
     near = len(verdict.get("near_singular") or ())
     close = f", {near} near-singular moment{'s' * (near > 1)}" if near else ""
-    freedom = verdict.get("freedom", "")
-    text = f"{freedom}; {crossings}" if freedom else crossings
+    summary = verdict.get("summary", "")
+    text = f"{summary}; {crossings}" if summary else crossings
     return f"{text[0].upper()}{text[1:]}{close}."
 
 
