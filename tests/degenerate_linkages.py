@@ -1,4 +1,4 @@
-"""Random degenerate configurations of many kinds, each with what is known of it, and copies that must not differ."""
+"""Random degenerate configurations of many kinds, with what is known of them, and copies that must not differ."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from branch_cases import (
     powers,
     three_rrr,
 )
-from builders import bricard, n_four_bar, rotation
+from builders import n_four_bar, rotation
 from linkages import (
     bennett,
     bricard_by_symmetry,
@@ -32,12 +32,10 @@ from linkages import (
     spherical_chain,
     stewart,
     three_upu,
-    trammel,
     watt_in_slots,
     wunderlich,
 )
 from sarrus import Mechanism
-from sarrus.mechanism.joint_kinds import JointKind
 
 
 class Known(NamedTuple):
@@ -260,7 +258,7 @@ def two_paths(rng):
 
 
 def concentric(rng, even=None):
-    """A crank and a trammel on one bar whose centres of curvature coincide: to second order it turns about them."""
+    """A crank and a trammel on one bar with one centre of curvature: to second order it turns about that."""
     a, b = rng.uniform(0.5, 1.2), rng.uniform(0.3, 1.4)
     even = bool(rng.integers(2)) if even is None else even
     phi = 0.0 if even else rng.uniform(0.3, 1.2)
@@ -351,7 +349,8 @@ def duffy(rng):
 
 FAMILIES = (
     windows, equal_windows, some_kite, line_of_bars, line_of_equal_bars, dead_slider_crank, tarnai, some_powers,
-    watts, slots, cranks, flat_spherical, stretched_sarrus, regular_overconstrained, platform, rrr_held, seoul, tsai,
+    watts, slots, cranks, flat_spherical, stretched_sarrus, regular_overconstrained, platform, rrr_held, seoul,
+    tsai,
     boxes, fichter, flat_scissors, dixon, two_paths, concentric, kite_with_dyad, lines_of_nodes, desargues, conic,
     flat_octahedron_like, duffy,
 )  # fmt: skip

@@ -2,8 +2,8 @@
 
 Newton's method finds an n-fold root only to 1/n of the digits. The gradient of a combination of the polynomials
 that has a double root there gives further equations, for which the root has a lower multiplicity
-[LeykinVerscheldeZhao2006]. They are added until the root is simple. The combination itself is known only as well as
-the root, so both are improved together at the end.
+[LeykinVerscheldeZhao2006]. They are added until the root is simple. The combination itself is known only as well
+as the root, so both are improved together at the end.
 """
 
 from __future__ import annotations
