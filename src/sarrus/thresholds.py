@@ -448,3 +448,11 @@ LEAST_MASS = 1e-9
 RIGHT_CROSS = 1e-9
 # the size of a link: a simulation whose bodies fly farther has broken down, even if its numbers are still finite
 FLOWN_OFF = 1e6
+# 1: constraints that appear at an event contradict others where the velocities violate them by more than this
+# share
+CONTRADICTED_RATE = 1e-7
+# 1: an impact at one stop leaves another alone if it changes its rate by less than this share
+DECOUPLED = 1e-9
+# the values that an event does not distinguish: a bounce that rises less ends in rest; below 2 events would miss
+# it
+RESTING = 4.0

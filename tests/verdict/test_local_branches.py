@@ -340,8 +340,8 @@ def test_drives_held_at_a_type_two_singularity():
     assert (held.classification, held.freedoms, held.gap) == ("infinitesimally mobile", 1, 2)
     assert held.self_stress.count == 1
     text = str(sarrus.inspect(m))
-    assert "the drives held leave 1 first-order degree of freedom" in text
-    assert "nothing is left free." not in text
+    assert "the drives, when held, leave 1 first-order degree of freedom" in text
+    assert "no degree of freedom is left." not in text
 
 
 def test_prestress():

@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..kinematics.configuration import BodyRows, in_space
 from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
-from ..mechanism.motion import MotionPieces, make_pieces
+from ..mechanism.motion import MotionPieces, make_pieces, moved_by
 from ..mechanism.part_arrays import read_parts
 from .coordinates import Coordinates, draw
 from .force_forms import joint_triad
@@ -125,7 +125,7 @@ class Readings:
             d.name: DriveRows(
                 n,
                 d.joint,
-                make_pieces(d.motion),
+                moved_by(make_pieces(d.motion), d.offset),
                 turns[d.joint],
                 energy if turns[d.joint] else newton,
             )
