@@ -158,18 +158,13 @@ def join_sheets(out: BranchList, factor: IndependentPart) -> None:
     for d in sorted({g.dimension for g in out.germs if g.dimension > 1 and g.certain}):
         firm = [g for g in out.germs if g.dimension == d and g.certain and g.nullity == d + others]
         found = [g for g in firm if g.section is not None]
+        if d == 2 and found:
+            _unite(out, factor, d, firm, np.zeros((0, factor.freedoms)))
+            continue
         # of branches with more dimensions, only those of one section can be connected
-        for section in [None] if d == 2 else {id(g.section): g.section for g in found}.values():
-            same = [g for g in found if section is None or g.section is section]
-            parts = [Part([x for x in (g.ahead, g.behind) if x is not None]) for g in same]
-            _unite(
-                out,
-                factor,
-                d,
-                same,
-                parts,
-                np.zeros((0, factor.freedoms)) if section is None else section,
-            )
+        for section in {id(g.section): g.section for g in found}.values():
+            assert section is not None
+            _unite(out, factor, d, [g for g in found if g.section is section], section)
         _join_planes(out, factor, d, [g for g in firm if g.section is None and not g.curved])
 
 
@@ -198,7 +193,7 @@ def _join_planes(out: BranchList, factor: IndependentPart, d: int, germs: list[G
         assert g.ahead is not None
         size = 0.5 * float(np.linalg.norm(basis.T @ g.ahead))
         parts.append(Part([size * w, -size * w]))
-    _unite(out, factor, d, same, parts, conditions)
+    _unite(out, factor, d, same, conditions, parts)
 
 
 def _away(space: Floats, others: list[Floats]) -> Floats:
@@ -251,12 +246,14 @@ def _keep_one(out: BranchList, group: list[Germ]) -> None:
 
 
 def _unite(
-    out: BranchList, factor: IndependentPart, d: int, same: list[Germ], parts: list[Part],
-    conditions: Floats,
+    out: BranchList, factor: IndependentPart, d: int, same: list[Germ], conditions: Floats,
+    parts: list[Part] | None = None,
 ) -> None:  # fmt: skip
-    """Replace the branches that curves connect by one each."""
+    """Replace the branches that curves connect by one each; parts: points on them, if not those found before."""
     if len(same) < 2:
         return
+    if parts is None:
+        parts = [Part([x for x in (g.ahead, g.behind) if x is not None]) for g in same]
     if not connect(factor, d, parts, conditions):
         out.undecided += 1
         return
@@ -638,8 +635,8 @@ def _step_to_rank(system: LocalSystem, x: Floats, gaps: Floats, rank: int) -> Fl
     J = system.jacobian_at(x)
     U, values, V = np.linalg.svd(J)
     left, right = U[:, rank:].T, V[rank:]
-    rows, sides = [values[:rank, None] * V[:rank]], [U[:, :rank].T @ gaps]
-    for v in right:
-        rows.append(left @ (system.jacobian_at(v) - system.J))
-        sides.append(left @ (J @ v))
-    return np.linalg.lstsq(np.vstack(rows), np.concatenate(sides), rcond=SHAKY_RANK)[0]
+    step = V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+    # the part within the null space follows from the conditions on the rank
+    rows = np.vstack([left @ system.bent(v) for v in right])
+    sides = (left @ (J @ right.T)).T.ravel() - rows @ step
+    return step + right.T @ np.linalg.lstsq(rows @ right.T, sides, rcond=SHAKY_RANK)[0]

@@ -47,8 +47,17 @@ class LocalSystem:
         n = len(self.columns)
         if len(self.rows) * n * n > MOST_ENTRIES:
             return None
-        unit = self.widen(np.eye(n))
-        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+        whole = len(self.q)
+        if len(self.joints.kept) * whole * whole > MOST_ENTRIES:
+            unit = self.widen(np.eye(n))
+            return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+        return self.joints.bends()[np.ix_(self.rows, self.columns, self.columns)]
+
+    def bent(self, x: Floats) -> Floats:
+        """B(x, .) as a matrix: the change of the Jacobian along x."""
+        if self.tensor is not None:
+            return np.asarray(self.tensor @ x)
+        return self.jacobian_at(x) - self.J
 
     def jacobian_at(self, x: Floats) -> Floats:
         """The Jacobian after a displacement x."""
