@@ -345,7 +345,7 @@ class Branches(Sentences):
         Parameters
         ----------
         *points : str
-            Names of joints, points or bodies. The default is the first three that move.
+            Names of joints, points or bodies. The default are two whose travels distinguish the branches.
         """
         from ..scene import branch_figure
 

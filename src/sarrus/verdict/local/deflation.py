@@ -95,8 +95,10 @@ def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[Spar
 def _with_multipliers(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     """The root and the combinations u_i that are flat there: f(x) = 0, J(x)^T u_i = 0, u_i normalised."""
     v, k = len(x), len(polynomials)
-    slopes = [[p.derivative(j) for j in range(v)] for p in polynomials]
-    bends = [[[d.derivative(i) for i in range(v)] for d in row] for row in slopes]
+    bends = [p.derivative(j).derivative(i) for p in polynomials for j in range(v) for i in range(v)]
+    E = np.vstack([b.exponents for b in bends])
+    weights = np.concatenate([b.coefficients for b in bends])
+    place = np.repeat(np.arange(len(bends)), [len(b.coefficients) for b in bends])
     U, values, _ = np.linalg.svd(evaluate(polynomials, x[None])[1][0])
     flat = U[:, int(np.sum(values > FLAT)) :]
     c = flat.shape[1]
@@ -104,7 +106,8 @@ def _with_multipliers(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     for _ in range(STEPS if c else 0):
         at, u = z[:v], z[v:].reshape(c, k)
         F, J = (part[0] for part in evaluate(polynomials, at[None]))
-        H = np.array([[[b.value(at[None])[0] for b in row] for row in rows] for rows in bends])
+        terms = weights * np.prod(at**E, axis=1)
+        H = np.bincount(place, terms, len(bends)).reshape(k, v, v)
         gaps = np.concatenate([F, (u @ J).ravel(), (u @ flat - np.eye(c)).ravel()])
         size = float(np.abs(gaps).max())
         if not size < least:

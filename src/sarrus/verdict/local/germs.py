@@ -132,6 +132,9 @@ def _add_families(
     """Add the branches along one direction per family; several branches with one tangent space count once."""
     before = len(out.germs)
     for i, family in enumerate(families[:FAMILIES]):
+        if _is_in_several(factor.N @ family.direction, out.germs[before:]):
+            # where branches intersect: `join_sheets` decides whether they stay separate
+            continue
         found = _along_ray(factor, family.direction, first + i)
         new = [
             g for g in found.germs if g.section is not None or not _is_known(g, out.germs[before:])
@@ -150,6 +153,13 @@ def _add_families(
         found.germs = [replace(g, curved=g.curved or family.curved) for g in found.germs]
         _add(out, found)
     out.cut |= len(families) > FAMILIES
+
+
+def _is_in_several(w: Floats, known: list[Germ]) -> bool:
+    """Whether a direction lies in the tangent spaces of two branches of several dimensions."""
+    planes = [g.tangent for g in known if g.dimension > 1 and g.section is None and not g.curved]
+    across = (w - T @ (T.T @ w) for T in planes)
+    return plain_sum(np.abs(x).max() < SAME_BRANCH * np.abs(w).max() for x in across) > 1
 
 
 def join_sheets(out: BranchList, factor: IndependentPart) -> None:

@@ -9,7 +9,7 @@ from many starting points on the sphere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import comb
 
 import numpy as np
@@ -102,10 +102,7 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     found = _directions(forms, inside.shape[1])
     return Tangents(
         [inside @ a for a in found.rays],
-        [
-            Family(inside @ f.direction, f.curved, tuple(inside @ a for a in f.others))
-            for f in found.families
-        ],
+        [f.within(inside) for f in found.families],
         reached,
         found.cut,
         lowest,
@@ -157,18 +154,23 @@ def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list
     m = samples.shape[1]
     evaluate = _evaluator(forms, m)
     polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
+
+    def refine(x: Floats) -> Floats:
+        x = deflate(polynomials, x)
+        return x / np.linalg.norm(x)
+
     out, sharp = [], []
     for family in find_families(evaluate, samples):
-        x = family.direction
-        slopes = evaluate(x[None])[1][0]
+        slopes = evaluate(family.direction[None])[1][0]
         if family.curved or np.linalg.matrix_rank(slopes, tol=FLAT) == len(forms):
             out.append(family)
         else:
-            for y in (x, *family.others):
-                y = deflate(polynomials, y)
-                sharp.append(y / np.linalg.norm(y))
-    again = distinct_rays(sharp, len(sharp) + 1, SAME_RAY)
-    return out + (find_families(evaluate, np.array(again)) if again else [])
+            sharp.append(replace(family, direction=refine(family.direction), refine=refine))
+    again = distinct_rays([f.direction for f in sharp], len(sharp) + 1, SAME_RAY)
+    for new in find_families(evaluate, np.array(again)) if again else []:
+        old = next(f for f in sharp if np.array_equal(f.direction, new.direction))
+        out.append(replace(old, curved=new.curved))
+    return out
 
 
 def independent(H: Floats) -> Floats:
