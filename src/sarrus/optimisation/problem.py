@@ -137,15 +137,15 @@ class Evaluation:
             found = [m.component_slopes(self.run) for m in self.problem.measures]
         for rates, measure in zip(found, self.problem.measures, strict=True):
             if not np.isfinite(rates).all():
-                raise MechanismError(
-                    f"'{measure.text}' has no derivative at all times that are read"
-                )
+                raise MechanismError(f"'{measure.text}' has no derivative at all times that are read")
         return found
 
     @property
     def values(self) -> list[float]:
         """All measures: those of the objective, then those of the constraints."""
-        return [m.reduce(c) for m, c in zip(self.problem.measures, self.components, strict=True)]
+        return [
+            m.reduce(c) for m, c in zip(self.problem.measures, self.components, strict=True)
+        ]
 
     @property
     def objective(self) -> float:
@@ -219,9 +219,7 @@ def make_problem(
 def _grid(mechanism: Mechanism, duration: float | None, output_step: float | None) -> Floats:
     if duration is None:
         times = cycle_times(mechanism)
-        return (
-            times if output_step is None else check_outputs(float(times[-1]), output_step, None)[0]
-        )
+        return times if output_step is None else check_outputs(float(times[-1]), output_step, None)[0]
     seconds = check_seconds("duration", duration)
     step = seconds / OUTPUTS if output_step is None else output_step
     return np.asarray(check_outputs(seconds, step, None)[0])
