@@ -347,12 +347,44 @@ def duffy(rng):
     return griffis_duffy(rng.uniform(0.2, 1.0), rng.uniform(0.8, 1.3)), UNKNOWN
 
 
+def three_cranks(rng):
+    """A coupler on three or four equal cranks in line: a parallelogram that cannot cross over."""
+    x = np.cumsum(rng.uniform(0.6, 1.5, int(rng.integers(3, 5))))
+    crank = rng.uniform(0.5, 1.0)
+    m = Mechanism("three cranks")
+    m.body("coupler", 1.0, (x.mean() + crank, 0.0), 0.1)
+    for k, at in enumerate(x):
+        m.rod(f"crank{k}", (at, 0.0), (at + crank, 0.0), mass=1.0)
+        m.revolute(f"A{k}", m.ground, f"crank{k}", at=(at, 0.0))
+        m.revolute(f"B{k}", f"crank{k}", "coupler", at=(at + crank, 0.0))
+    return m, Known((1,))
+
+
+def folded_sarrus(rng):
+    """Sarrus' linkage with its platform on the ground: both legs swing, or the platform rises."""
+    return sarrus_linkage(1.0), Known((1, 2), CROSSING)
+
+
+def regular_hexagon(rng):
+    """Hinges at the corners of a regular polygon, along the radii, the sides, or tilted in turn."""
+    n, kind = int(rng.integers(4, 7)), int(rng.integers(0, 3))
+    t = np.arange(n) * 2.0 * np.pi / n
+    points = np.column_stack([np.cos(t), np.sin(t), 0 * t])
+    z = np.where(np.arange(n) % 2, 0.5, -0.5)
+    axes = [
+        points,
+        np.column_stack([-np.sin(t), np.cos(t), 0 * t]),
+        points + np.outer(z, [0, 0, 1]),
+    ][kind]
+    return closed_chain("regular polygon", points, axes), UNKNOWN
+
+
 FAMILIES = (
     windows, equal_windows, some_kite, line_of_bars, line_of_equal_bars, dead_slider_crank, tarnai, some_powers,
     watts, slots, cranks, flat_spherical, stretched_sarrus, regular_overconstrained, platform, rrr_held, seoul,
     tsai,
     boxes, fichter, flat_scissors, dixon, two_paths, concentric, kite_with_dyad, lines_of_nodes, desargues, conic,
-    flat_octahedron_like, duffy,
+    flat_octahedron_like, duffy, three_cranks, folded_sarrus, regular_hexagon,
 )  # fmt: skip
 
 
@@ -418,6 +450,7 @@ def copies_of(m, seed):
         "turned": copy_of(m, R=R, offset=rng.uniform(-1, 1, m.dimension)),
         "order": copy_of(m, seed=int(rng.integers(1000))),
         "rounded": disturbed(m, 1e-12, int(rng.integers(1000))),
+        "twin": copy_of(m, double=m.joints[int(rng.integers(len(m.joints)))].name),
     }
 
 

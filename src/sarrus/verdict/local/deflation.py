@@ -56,8 +56,11 @@ def evaluate(polynomials: list[SparsePolynomial], x: Floats) -> tuple[Floats, Fl
     return F, np.stack(J, axis=1)
 
 
-def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
-    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge."""
+def deflate(polynomials: list[SparsePolynomial], x: Floats, limit: float = BRANCH_ROOT) -> Floats:
+    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge.
+
+    limit: residuals of a root.
+    """
     equations = list(polynomials)
     start, fresh = x, list(polynomials)
     for _ in range(ROUNDS):
@@ -73,7 +76,7 @@ def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     x = _with_multipliers(polynomials, x)
     if not np.abs(x - start).max() < REACH:
         return start
-    return x if np.abs(evaluate(polynomials, x[None])[0]).max() < BRANCH_ROOT else start
+    return x if np.abs(evaluate(polynomials, x[None])[0]).max() < limit else start
 
 
 def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[SparsePolynomial]:

@@ -17,7 +17,14 @@ from scipy import linalg
 
 from ...arrays import Floats, Ints
 from ...kinematics.constraints import Constraints
-from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, NO_COMBINATION, SPARSE_ENTRY, TAYLOR_ZERO
+from ...thresholds import (
+    BRANCH_CLOSED,
+    BRANCH_RANK,
+    BRANCH_ROOT,
+    NO_COMBINATION,
+    SPARSE_ENTRY,
+    TAYLOR_ZERO,
+)
 
 # largest number of entries for which B is stored as an array
 MOST_ENTRIES = 200_000
@@ -112,6 +119,11 @@ class LocalSystem:
     def closed(self) -> float:
         """Residuals below this are zero along a branch: rounding, or the misfit of the dimensions."""
         return max(BRANCH_CLOSED, min(CLOSED_BY * self.misfit, 1e3 * BRANCH_CLOSED))
+
+    @property
+    def root(self) -> float:
+        """Residuals of the equations for directions that are zero at a root."""
+        return max(BRANCH_ROOT, min(CLOSED_BY * self.misfit, 1e2 * BRANCH_ROOT))
 
     @property
     def flat(self) -> float:

@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 
 from ...arrays import Floats
-from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
+from ...thresholds import MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
 from .cones import Evaluated, Family, find_families
 from .deflation import FLAT, SparsePolynomial, deflate
 from .polygon import real_roots
@@ -99,7 +99,7 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     lowest = min(f.degree for f in forms)
     inside = _kernel_of_squares(H)
     forms = [f for f in (f.restricted(inside) for f in forms) if f is not None]
-    found = _directions(forms, inside.shape[1])
+    found = _directions(forms, inside.shape[1], factor.system.root)
     return Tangents(
         [inside @ a for a in found.rays],
         [f.within(inside) for f in found.families],
@@ -109,8 +109,8 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     )
 
 
-def _directions(forms: list[HomogeneousPolynomial], m: int) -> Tangents:
-    """Common roots of forms in m unknowns."""
+def _directions(forms: list[HomogeneousPolynomial], m: int, limit: float) -> Tangents:
+    """Common roots of forms in m unknowns; limit: residuals of roots."""
     if not m:
         return Tangents([])
     if not forms:
@@ -123,10 +123,10 @@ def _directions(forms: list[HomogeneousPolynomial], m: int) -> Tangents:
         return Tangents([])
     if m == 2:
         return Tangents(_plane_roots(forms))
-    single, multiple = common_directions(forms, m)
+    single, multiple = common_directions(forms, m, limit)
     # if this many are found, the starts have probably missed others
     cut = len(single) > STARTS // 8
-    return Tangents(list(single), _sharp_families(forms, multiple), cut=cut)
+    return Tangents(list(single), _sharp_families(forms, multiple, limit), cut=cut)
 
 
 def _kernel_of_squares(H: Floats) -> Floats:
@@ -149,14 +149,16 @@ def _kernel_of_squares(H: Floats) -> Floats:
     return inside
 
 
-def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Family]:
+def _sharp_families(
+    forms: list[HomogeneousPolynomial], samples: Floats, limit: float
+) -> list[Family]:
     """The families of directions; if the forms are dependent, the directions are refined first."""
     m = samples.shape[1]
     evaluate = _evaluator(forms, m)
     polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
 
     def refine(x: Floats) -> Floats:
-        x = deflate(polynomials, x)
+        x = deflate(polynomials, x, limit)
         return x / np.linalg.norm(x)
 
     out, sharp = [], []
@@ -246,6 +248,8 @@ def follow_chain(H: Floats, most: int) -> list[Floats] | None:
 
     At most one more than `most` are listed.
     """
+    # equations without second-order terms say nothing of directions
+    H = H[np.any(H != 0.0, axis=(1, 2))]
     k, m = len(H), H.shape[1]
     used = [set(np.flatnonzero(np.any(h != 0.0, axis=0)).tolist()) for h in H]
     known: set[int] = set()
@@ -336,18 +340,20 @@ def distinct_rays(rays: list[Floats], most: int, same: float = SAME_BRANCH) -> l
     return out
 
 
-def common_directions(forms: list[HomogeneousPolynomial], m: int) -> tuple[Floats, Floats]:
+def common_directions(
+    forms: list[HomogeneousPolynomial], m: int, limit: float
+) -> tuple[Floats, Floats]:
     """Unit vectors at which all forms vanish, up to sign: simple roots, and others.
 
     A large family attracts nearly all starts. Once its span is known, further starts search outside it.
     """
     a = np.random.default_rng(7).normal(size=(STARTS, m))
     evaluate = _evaluator(forms, m)
-    found = _search(evaluate, a, np.eye(m))
+    found = _search(evaluate, a, np.eye(m), limit)
     while len(found):
         values, V = np.linalg.svd(found)[1:]
         outside = V[int(np.sum(values > SAME_BRANCH)) :]
-        more = _search(evaluate, a[:OUTSIDE], outside) if len(outside) else found[:0]
+        more = _search(evaluate, a[:OUTSIDE], outside, limit) if len(outside) else found[:0]
         more = more[np.linalg.norm(more @ outside.T, axis=1) > SAME_BRANCH]
         if not len(more):
             break
@@ -392,7 +398,7 @@ def _evaluate(forms: list[HomogeneousPolynomial], a: Floats) -> tuple[Floats, Fl
     return values, slopes
 
 
-def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
+def _search(evaluate: Evaluated, a: Floats, outside: Floats, limit: float) -> Floats:
     """Roots, divided by the part of a outside known roots, the best first; a: starts.
 
     outside: rows of an orthonormal basis; if it is complete, the divisor is one.
@@ -413,7 +419,7 @@ def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
         a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
         a /= np.linalg.norm(a, axis=1, keepdims=True)
     F = np.abs(evaluate(a)[0]).max(axis=1, initial=0.0)
-    found = a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]
+    found = a[np.argsort(F)][: int(np.sum(limit > F))]
     for _ in range(3 if len(found) else 0):
         # refine to rounding, because errors of directions grow with the order of the series along them
         F, slopes = evaluate(found)
