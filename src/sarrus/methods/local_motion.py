@@ -27,8 +27,8 @@ from .outcome import Record
 MOST_ITERATIONS = 24
 SAME_MOTION = 1e-13
 # an iteration that contracts less than this factor diverges, or the remainder is rounding if it is below one of
-# the other limits: relative to the mechanism's length, and to the travel in half_width. In small swings J is nearly
-# singular at all nodes, which amplifies rounding; the reactions read there are checked again
+# the other limits: relative to the mechanism's length, and to the travel in half_width. In small swings J is
+# nearly singular at all nodes, which amplifies rounding; the reactions read there are checked again
 CONTRACTION = 0.7
 ROUNDED_MOTION = 1e-11
 ROUNDED_TRAVEL = 1e-7
