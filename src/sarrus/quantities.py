@@ -18,7 +18,7 @@ from .mechanism import Mechanism
 from .names import unknown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quantity:
     """A quantity at the outputs: name, unit, values (n,), and rates (n,) where they are known."""
 
@@ -31,6 +31,11 @@ class Quantity:
     def label(self) -> str:
         """Its name with unit."""
         return f"{self.name} [{self.unit}]"
+
+    def __repr__(self) -> str:
+        finite = self.values[np.isfinite(self.values)]
+        extent = f", {finite.min():.6g} to {finite.max():.6g}" if len(finite) else ""
+        return f"<Quantity {self.label}: {len(self.values)} values{extent}>"
 
     def in_degrees(self) -> Quantity:
         """The same in degrees if it is in radians; otherwise unchanged."""

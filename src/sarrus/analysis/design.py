@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..kinematics.configuration import read_turns
 from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
-from ..names import pick, suggests, unknown
+from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
 from ..scene import notebook_view
 from .driven import POSITIONS, cycle_times, find_period, kinematics
@@ -67,6 +67,7 @@ class DesignOutput:
         return np.asarray(axis / np.linalg.norm(axis))
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class Design(Sentences):
     """Quantities of one driven mechanism over its cycle; made by `sarrus.design`.
@@ -513,7 +514,7 @@ def design(
     times: ArrayLike | None = None,
     *,
     joint: str | None = None,
-    speed: float = 2.0 * np.pi,
+    speed: float | str = 2.0 * np.pi,
 ) -> Design:
     """Quantities that a designer needs of a mechanism with one drive, over a cycle.
 
@@ -526,7 +527,7 @@ def design(
     joint
         A joint to drive at constant speed, for a mechanism without a drive.
     speed
-        Speed of that joint [rad/s or m/s].
+        Speed of that joint [rad/s or m/s], or text with a unit: "60 rpm".
 
     Returns
     -------
@@ -538,7 +539,8 @@ def design(
     if joint is not None:
         mechanism = mechanism.copy()
         mechanism.drives.clear()
-        mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), float(speed))))
+        rate = speed if isinstance(speed, str) else float(speed)
+        mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), rate)))
     if len(mechanism.drives) != 1:
         pins = ", ".join(
             f"'{j.name}'"
