@@ -447,6 +447,9 @@ class Design(Sentences):
             "peak shaking force [N]": _peak(np.linalg.norm(self.shaking_force, axis=1)),
             "peak shaking moment [N m]": _peak(self.shaking_moment()),
         }
+        if not self.result.success:
+            # they grow without bound towards the dead centre: peaks would depend on the choice of times
+            out = dict.fromkeys(out, np.nan)
         for name, values in self.transmission_angles.items():
             out[f"{name}.least transmission angle [rad]"] = float(values.min(initial=np.pi / 2))
         for name, output in self.outputs.items():
@@ -472,7 +475,7 @@ class Design(Sentences):
         )
         if not self.result.success:
             yield f"{self.result.message}."
-            yield "Torque and forces grow without bound towards a dead centre: their peaks say nothing here."
+            yield "Torque and forces grow without bound towards a dead centre: they have no peaks."
         for loop in self.four_bars:
             lengths = ", ".join(f"{x:.4g}" for x in loop.lengths)
             yield f"Four-bar {loop.name} ({lengths} m): {loop.kind}{self._input_range(loop)}."
@@ -486,6 +489,8 @@ class Design(Sentences):
             if where:
                 yield f"Output {name} turns back at {where}."
         for quantity, value in self.numbers().items():
+            if np.isnan(value):
+                continue
             label, _, unit = quantity.rpartition(" [")
             shown = (
                 f"{np.degrees(value):.4g} degrees" if unit == "rad]" else f"{value:.4g} {unit[:-1]}"
@@ -523,7 +528,8 @@ def design(
     mechanism
         A mechanism with one degree of freedom, and a drive for it unless `joint` is given.
     times
-        Increasing times [s] starting at 0; by default one cycle in steps of half a degree.
+        Increasing times [s] starting at 0; by default one cycle in steps of half a degree, or the whole motion
+        of a drive without a cycle.
     joint
         A joint to drive at constant speed, for a mechanism without a drive.
     speed
