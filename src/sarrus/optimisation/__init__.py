@@ -1,6 +1,6 @@
-"""Optimisation of mechanisms with exact gradients: variables, an objective, constraints, searches from many starts.
+"""Optimisation of mechanisms with derivatives of their runs: variables, objective, constraints, many starts.
 
-    problem (variables, measures)  ->  runs with derivatives  ->  SLSQP or trust-constr  ->  check  ->  page
+problem (variables, measures)  ->  runs with derivatives  ->  SLSQP or trust-constr  ->  check  ->  page
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ class Readable(Protocol):
     """What measures read: a run, or one of the runs of an ensemble."""
 
     @property
-    def grid(self) -> Floats: ...
+    def grid(self) -> Floats:
+        """Times of the outputs."""
 
     def read(self, quantity: str, times: Floats) -> Floats:
         """A quantity at some times, (n,)."""
@@ -157,7 +158,9 @@ class Measure:
         """Its derivatives by the variables, (p,); of several equal extremes those of the first."""
         if self.reduction is Reduction.ROOT:
             size = self.reduce(components)
-            return np.asarray(components @ slopes / size) if size > 0.0 else np.zeros_like(slopes[0])
+            return (
+                np.asarray(components @ slopes / size) if size > 0.0 else np.zeros_like(slopes[0])
+            )
         if self.reduction is Reduction.MINIMUM:
             return np.asarray(slopes[int(np.argmin(components))])
         return np.asarray(slopes[int(np.argmax(components))])
@@ -200,7 +203,9 @@ def read_measure(given: Any, what: str) -> Measure:
     if isinstance(given, Measure):
         return given
     if not isinstance(given, Mapping):
-        raise ValueError(f"{what} = {given!r} is not a measure; give one like {{'rms': 'motor torque'}}")
+        raise ValueError(
+            f"{what} = {given!r} is not a measure; give one like {{'rms': 'motor torque'}}"
+        )
     words = [key for key in given if key in WORDS]
     if len(words) != 1:
         wrong = next((key for key in given if key not in ("weight", "to", "at")), "")
@@ -266,7 +271,9 @@ def _targets(given: Any, word: str, times: Floats | None, what: str) -> Any:
             raise ValueError(f"{what}: give as many times (at) as values (to); here are {to.size}")
         return to
     if to.ndim != 2 or to.shape[1] not in (2, 3):
-        raise ValueError(f"{what}: to = {given!r}; give a list of points like [[0.1, 0.2], [0.3, 0.2]]")
+        raise ValueError(
+            f"{what}: to = {given!r}; give a list of points like [[0.1, 0.2], [0.3, 0.2]]"
+        )
     if times is not None and len(times) != len(to):
         raise ValueError(f"{what}: {len(to)} points and {len(times)} times; give a time for each")
     return to
