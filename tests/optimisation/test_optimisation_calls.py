@@ -10,7 +10,7 @@ import pytest
 import sarrus
 from linkages_to_optimise import four_bar, pendulum
 from sarrus import cli
-from sarrus.optimisation.optimisation_file import load_optimisation, make_optimisation_schema
+from sarrus.optimisation.optimisation_file import make_optimisation_schema
 
 BALANCE = Path(__file__).parents[2] / "examples" / "balance.yaml"
 
@@ -84,8 +84,10 @@ def test_slips_of_files_are_named(tmp_path, change, words):
     )
     (tmp_path / "bad.yaml").write_text(text.replace(*change))
     with pytest.raises(ValueError, match=words):
-        loaded = load_optimisation(tmp_path / "bad.yaml")
-        loaded.problem.evaluate(loaded.problem.start)
+        cli.app(
+            ["optimize", str(tmp_path / "bad.yaml"), "--out", str(tmp_path / "out")],
+            standalone_mode=False,
+        )
 
 
 def test_schema_accepts_the_example():
@@ -108,7 +110,7 @@ def test_infeasible_constraints_are_reported():
 
 
 def test_many_starts_find_the_better_of_two_optima():
-    """Speeds that bring a pendulum to an angle at a time, directly and after a swing back: the smaller cost wins."""
+    """Speeds that bring a pendulum to an angle at a time, directly and after a swing back: the cheaper wins."""
     angle = 0.3
     wanted = [
         {"value": "tip.vx", "at": 0.0, "weight": 1e-3},
@@ -146,7 +148,7 @@ def test_gradients_agree_with_differences():
         {"rms": "A.F"}, {"difference": "tip.x", "to": np.sin}, {"distance": "tip", "to": [[0.2, -0.7]]},
         {"time": event},
     ]  # fmt: skip
-    from sarrus.optimisation.problem import make_problem
+    from sarrus.optimisation.optimisation_problem import make_problem
 
     problem = make_problem(
         m, {"velocities.tip.0": (1.0, 6.0), "gravity.1": (-12.0, -5.0)}, measures, [], duration=0.7,

@@ -22,7 +22,7 @@ from ..mechanism.files.paths import nearest, split_path, unit_at
 from ..mechanism.files.units import UnitError, shorten
 from ..quantities import unit_of_quantity
 from .measures import WORDS
-from .problem import BOUNDS, OptimisationProblem, make_problem
+from .optimisation_problem import BOUNDS, OptimisationProblem, make_problem
 from .search import METHODS
 
 VERSION = 1

@@ -14,8 +14,8 @@ import numpy as np
 from ..disk import read_file, write_file
 from ..mechanism import MechanismError
 from ..progress import tell
+from .optimisation_problem import Evaluation, OptimisationProblem
 from .optimum import Optimum
-from .problem import Evaluation, OptimisationProblem
 from .search import FEASIBLE, METHODS, Search, SearchEnd
 from .starting_points import choose_starts
 

@@ -23,8 +23,8 @@ from scipy.optimize import BFGS, Bounds, NonlinearConstraint, lsq_linear, minimi
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from .measures import Reduction
-from .problem import Evaluation, OptimisationProblem, is_minimax
+from .measures import ComponentReduction
+from .optimisation_problem import Evaluation, OptimisationProblem, is_minimax
 
 SLSQP, TRUST = "slsqp", "trust-constr"
 METHODS = (SLSQP, TRUST)
@@ -98,7 +98,7 @@ class Search:
     @property
     def _is_squared(self) -> bool:
         objective = self.problem.objective
-        return len(objective) == 1 and objective[0].reduction is Reduction.ROOT
+        return len(objective) == 1 and objective[0].reduction is ComponentReduction.ROOT
 
     @cached_property
     def _low(self) -> Floats:
@@ -294,7 +294,7 @@ class _Form:
             equal, is_top = limit.low == limit.high, bool(np.isfinite(limit.high))
             sign = -1.0 if is_top and not equal else 1.0
             bound = limit.high if is_top else limit.low
-            wanted = Reduction.MAXIMUM if is_top else Reduction.MINIMUM
+            wanted = ComponentReduction.MAXIMUM if is_top else ComponentReduction.MINIMUM
             each = not equal and limit.measure.reduction is wanted
             yield _Row(k, sign / scale, -sign * bound / scale, each, equal)
 

@@ -18,7 +18,7 @@ from ..sensitivities.run_parameters import DrawnParameters, RecipeParameters
 from ..settings import check_outputs, check_seconds
 from ..simulate import simulate
 from .design_run import DesignRun
-from .measures import Measure, Reduction, read_measure
+from .measures import ComponentReduction, Measure, read_measure
 
 # outputs of a run, if no output step is given
 OUTPUTS = 200
@@ -38,7 +38,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Limit:
+class MeasureLimit:
     """A constraint: a measure within bounds, which are equal for an equality."""
 
     measure: Measure
@@ -69,7 +69,7 @@ class OptimisationProblem:
     source: DrawnParameters | RecipeParameters
     variables: tuple[Variable, ...]
     objective: tuple[Measure, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[MeasureLimit, ...]
     grid: Floats
     maximise: bool = False
     is_cycle: bool = False
@@ -266,7 +266,7 @@ def _variable(name: str, given: Any, start: float | None) -> Variable:
     return Variable(name, low, high, float(first))
 
 
-def _limit(given: Any, what: str) -> Limit:
+def _limit(given: Any, what: str) -> MeasureLimit:
     if not isinstance(given, Mapping):
         raise ValueError(f"{what} = {given!r}; give one like {{'maximum': 'B.x', 'at_most': 0.3}}")
     words = [w for w in BOUNDS if w in given]
@@ -278,10 +278,10 @@ def _limit(given: Any, what: str) -> Limit:
     measure = read_measure({k: x for k, x in given.items() if k != words[0]}, what)
     low = bound if words[0] != "at_most" else -np.inf
     high = bound if words[0] != "at_least" else np.inf
-    return Limit(measure, low, high)
+    return MeasureLimit(measure, low, high)
 
 
 def is_minimax(problem: OptimisationProblem) -> bool:
     """Whether the objective is one extreme whose components can be bounded one by one."""
-    wanted = Reduction.MINIMUM if problem.maximise else Reduction.MAXIMUM
+    wanted = ComponentReduction.MINIMUM if problem.maximise else ComponentReduction.MAXIMUM
     return len(problem.objective) == 1 and problem.objective[0].reduction is wanted
