@@ -167,7 +167,7 @@ def test_a_drive_of_what_cannot_move(method):
         m.drive("motor", "A", SmoothStep(0.0, rng.uniform(-1, 1), begin, begin + 0.5))
         r = simulate(m, 1.0, 0.05, method=method)
         assert r.status == "blocked", r.message
-        assert "drive 'motor' asks for what the joints do not allow" in r.message
+        assert "drive 'motor' prescribes a motion that the joints do not allow" in r.message
         assert begin - 0.05 < r.times[-1] < begin + 0.05
 
 

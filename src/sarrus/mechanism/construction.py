@@ -69,7 +69,7 @@ class ConstructionCalls:
         hull = convex_hull(places)
         if len(hull) < 3:
             raise MechanismError(
-                f"plate '{name}': its corners are on one line; give one beside it, or use rod()"
+                f"plate '{name}': its corners are on one line; give one off the line, or use rod()"
             )
         area, center, moment = _polygon(hull)
         kilograms = as_number(mass, f"mass of plate '{name}'", "MASS")

@@ -180,10 +180,10 @@ class MoreDigits:
         growth = [
             narrow((self.expand(t, state, ROUND_OFF * u) - base) / size).ravel() for u in weak.T
         ]
-        told = np.array([*growth, narrow(base / size).ravel()])
-        if not np.isfinite(told).all():
+        rows = np.array([*growth, narrow(base / size).ravel()])
+        if not np.isfinite(rows).all():
             return None
-        share, *_ = np.linalg.lstsq(told[:-1].T, -told[-1], rcond=None)
+        share, *_ = np.linalg.lstsq(rows[:-1].T, -rows[-1], rcond=None)
         change = ROUND_OFF * weak @ share
         # this form of the comparison rejects nan, too
         return change if np.abs(change).max() <= MENDED_MISFIT else None
@@ -223,14 +223,17 @@ class MoreDigits:
 
 def warm_up(form: Form, loads: Loads) -> None:
     """Compile or load all that is needed, by one step of a small mechanism."""
-    nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
+    nq, rows, readings = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
     more = MoreDigits(
         form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
     )
-    kept = kernels.make_state(nq, beside, LONG_FLOOR)
+    kept = kernels.make_state(nq, readings, LONG_FLOOR)
     rules = kernels.make_rules(1e-3, LONG_FLOOR, True, ROOM, False, True)
     room = StepPolynomials(
-        np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
+        np.zeros(2),
+        np.zeros(1, np.int64),
+        np.zeros((1, rows, nq)),
+        np.zeros((1, readings, 2 * rows)),
     )
     more.advance(ExtendedSteps(0.0, rules, kept, room, np.zeros((1, kernels.SEEN))))
     more.expand(0.0, kept.state)
