@@ -68,8 +68,8 @@ def test_published_forms_pass_with_their_digits_told(tmp_path, name, heads, sepa
     answer = call(path, name)
     assert answer.exit_code == 0, answer.output
     assert "without an energy column its drift cannot be determined" in answer.output
-    assert "digits tell x to 5e-" in answer.output
-    assert "of smaller errors nothing can be said" in answer.output
+    assert "digits x is known to 5e-" in answer.output
+    assert "smaller errors cannot be judged" in answer.output
 
 
 def test_rounding_is_half_of_the_last_digit(tmp_path):
@@ -146,7 +146,7 @@ def test_heads_mean(text, name, before):
         ("Time B1.x B0.x", "t y x", (), "'B0.x' as x"),
         ("Time B1.x", "t y", (), "none means x"),
         ("t[s] x[inch]", "t x", (), "has the unit inch"),
-        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Ax"), "read as told: t x -"),
+        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Ax"), "read as given: t x -"),
         ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Bx"), "has the heads 'Time', 'Ax', 'Cx'"),
     ],
 )
@@ -388,7 +388,7 @@ def test_rows_with_gaps_only_on_request(tmp_path):
     assert "--sparse" in str(refused.exception)
     answer = call(path, problem.id, "--windows", 2, "--sparse")
     assert answer.exit_code == 0, answer.output
-    assert "399 rows where the source asks for 401" in answer.output
+    assert "399 rows where the source requires 401" in answer.output
     # no end, and times that run back, are refused as ever
     short = {name: c[:100] for name, c in columns.items()}
     assert "ends at t =" in str(

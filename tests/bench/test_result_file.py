@@ -117,7 +117,7 @@ NAN_AT_4 = LINES[3].rsplit(" ", 1)[0]
         (changed(4, NAN_AT_4 + " 1e999"), 4, "not a finite"),
         ("\n".join(LINES[1:]), 1, "the first row is at t = 0.01 s, not at 0"),
         (changed(1, LINES[0].replace("0", "5", 1)), 1, "the first row is at t = 5 s"),
-        ("\n".join(LINES[::2]), 2, "the step is 0.02 s, the problem asks for 0.01 s"),
+        ("\n".join(LINES[::2]), 2, "the step is 0.02 s, the problem requires 0.01 s"),
         ("\n".join(LINES[:5] + LINES[6:]), 6, "t = 0.06 s where 0.05 s is due"),
         ("\n".join(LINES[:5] + LINES[4:]), 6, "t = 0.04 s stands twice"),
         ("\n".join(LINES[:5] + LINES[2:]), 6, "the time runs back from 0.04 to 0.02 s"),

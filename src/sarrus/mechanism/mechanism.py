@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
-from ..names import all_suggest, describe_known
+from ..names import all_suggest, describe_known, warn_renamed
 from .bodies import Body, Marker, make_rod
 from .construction import ConstructionCalls
 from .elements import (
@@ -105,6 +105,12 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.defaults: dict[str, float | str] = {}
         # notes on the origin of the mechanism: an import reports what it changed and dropped
         self.remarks: list[str] = []
+
+    @property
+    def told(self) -> list[str]:
+        """The earlier name of `remarks`."""
+        warn_renamed("mechanism.told", "mechanism.remarks")
+        return self.remarks
 
     @property
     def dimension(self) -> int:
