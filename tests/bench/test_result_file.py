@@ -144,8 +144,8 @@ def test_mistakes_give_one_message(tmp_path, content, line, expected):
     assert where in message
 
 
-def test_shifted_times_are_refused(tmp_path):
-    """All times half a step late: refused at the first row."""
+def test_shifted_times_are_rejected(tmp_path):
+    """All times half a step late: rejected at the first row."""
     table = TABLE.copy()
     table[:, 0] += 0.005
     text = "\n".join(" ".join(map(repr, row)) for row in table.tolist())
@@ -174,7 +174,7 @@ def test_the_step_of_another_problem_is_named(tmp_path):
 
 
 def test_a_duration_between_two_rows_ends_with_the_row_before(tmp_path):
-    """0.195 s at 0.01 s has rows up to 0.19 s; one more or less is refused."""
+    """0.195 s at 0.01 s has rows up to 0.19 s; one more or less is rejected."""
     problem = replace(PROBLEM, duration=0.195)
     assert len(read(tmp_path, "\n".join(LINES[:20]), problem)["t"]) == 20
     for rows in (19, 21):
@@ -195,8 +195,8 @@ def test_places_that_are_no_file(tmp_path):
             load_columns(path, PROBLEM)
 
 
-def test_huge_files_are_refused_unread(tmp_path):
-    """A sparse file of 300 MB and a duration of a year are refused at once."""
+def test_huge_files_are_rejected_unread(tmp_path):
+    """A sparse file of 300 MB and a duration of a year are rejected at once."""
     path = tmp_path / "huge.txt"
     with path.open("wb") as stream:
         stream.truncate(300_000_000)
