@@ -1,4 +1,4 @@
-"""Bricard's linkage: six revolute joints; mobility 0 by the formula, but 1 degree of freedom in every configuration."""
+"""Bricard's linkage: six revolute joints; mobility 0 by the formula, 1 degree of freedom in fact."""
 
 import sarrus
 

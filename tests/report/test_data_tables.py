@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from sarrus.report.data_tables import beside, board_data, engine_data, winner_data
+from sarrus.report.data_tables import board_data, engine_data, join_papers, winner_data
 from sarrus.report.engines_page import standings
 from sarrus.report.papers import PaperError, load_paper
 
@@ -87,7 +87,7 @@ def test_a_paper_stands_near_ours(tmp_path):
     """By problem and method, else by problem alone; what ours do not have is a row of its own."""
     path = tmp_path / "doe.yaml"
     path.write_text(PAPER, encoding="utf-8")
-    table = beside(next(tables()), [load_paper(path)])
+    table = join_papers(next(tables()), [load_paper(path)])
     rows = {row["method"]: row for row in json.loads(table.json())["rows"]}
     assert rows["ali3"]["paper1_cpu"] == 0.35
     assert rows["ali3"]["paper1_note"] == "h = 10 ms"
