@@ -1,9 +1,11 @@
 """Pages and gallery are run by the runner of the site; these tests are of all pages and of the runner itself."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import sarrus
 
@@ -116,6 +118,30 @@ def test_lines_of_markdown_are_short(path):
             fenced = not fenced
         elif not fenced and not line.startswith("|"):
             assert len(line) <= 100, f"{path.name}:{number}"
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("DOF", "glossary"),
+        ("Gruebler", "glossary"),
+        ("Kutzbach", "verdict"),
+        ("Grashof", "design"),
+        ("dead centre", "design"),
+        ("dead center", "glossary"),
+        ("transmission angle", "design"),
+        ("mobility", "for-designers"),
+    ],
+)
+def test_the_search_finds_the_terms_of_the_field(words, page):
+    """The words of a query are words of the page, as the search of the site separates them."""
+    settings = yaml.safe_load((pages.ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    (search,) = (p["search"] for p in settings["plugins"] if "search" in p)
+    text = (pages.ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    found = set(re.split(search["separator"], text.lower()))
+    # the search adds a wildcard, so that plurals are found
+    for word in words.lower().split():
+        assert any(other.startswith(word) for other in found), word
 
 
 def test_the_citation_is_of_this_version():
