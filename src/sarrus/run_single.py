@@ -199,8 +199,8 @@ def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepa
         mechanism, notes = mechanism.copy(), []
     mechanism, model, bridged = _make_model(mechanism, settings, known)
     velocity, start_notes = solve_start_velocity(model, mechanism)
-    model, told = _check_user_forces(model, mechanism, velocity)
-    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *told]
+    model, force_notes = _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *force_notes]
     return Prepared(mechanism, model, velocity, notes)
 
 
@@ -359,7 +359,7 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
 def _first_crossing(
     mechanism: Mechanism, model: Model, tolerance: float
 ) -> Callable[[list[Candidate], Watch], float | None]:
-    """The function that tells a run where to stop: at the first crossing after the start."""
+    """The function that determines where a run stops: at the first crossing after the start."""
     equations = make_joint_equations(mechanism)
     none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 

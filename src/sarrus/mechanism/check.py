@@ -146,7 +146,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     joined = _first_joined(mechanism)
     for n in np.flatnonzero(joined).tolist():
         free.setdefault(int(joined[n]), []).append(mechanism.bodies[n - 1].name)
-    remarks = [*mechanism.told, *_overshooting(mechanism), *_almost_parallel(mechanism)]
+    remarks = [*mechanism.remarks, *_overshooting(mechanism), *_almost_parallel(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
         if len(group) == 1:

@@ -216,10 +216,10 @@ class Motion:
         ws, loads = record.scratch
         first = 0
         for number, part in enumerate(self.parts):
-            behind = number == len(self.parts) - 1
+            is_last = number == len(self.parts) - 1
             last = (
                 len(wanted)
-                if behind
+                if is_last
                 else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
             )
             ws.reference_pivots[:] = part.reference_pivots
