@@ -9,8 +9,12 @@ from its interpolant of order 7.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.integrate import DOP853
+
+# SciPy loads its packages when they are used: few runs integrate with it
+import scipy
 
 from ..arrays import Floats
 from ..kernels import return_codes, stepping
@@ -22,6 +26,9 @@ from .method import Run
 from .outcome import AccelerationRule, Outcome
 from .recorder import sample_own
 from .time_loop import Steps, Stopwatch, run_steps
+
+if TYPE_CHECKING:
+    from scipy.integrate import DOP853
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
 ORDER = 8
@@ -131,7 +138,7 @@ class _Dop853:
         pull = float(np.sqrt(np.abs(a).max(initial=0.0)))
         # this form of the comparison ignores nan: the first step reveals it
         rate = max(1.0 / duration, speed, pull if pull < np.inf else 0.0)
-        return DOP853(
+        return scipy.integrate.DOP853(
             self._rates, 0.0, self._start, duration, first_step=min(FIRST_STEP / rate, duration),
             rtol=self._used, atol=self._used * np.repeat([1.0, rate], nq),
         )  # fmt: skip

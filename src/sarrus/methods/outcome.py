@@ -67,6 +67,8 @@ class Record:
 
     def __getitem__(self, rows: slice) -> Record:
         """Return the outputs of a slice, sharing memory."""
+        if rows.indices(len(self.times)) == (0, len(self.times), 1):
+            return self
         return self._with(x[rows] for x in _rows_of(self))
 
     def __add__(self, other: Record) -> Record:
