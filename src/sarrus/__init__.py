@@ -20,8 +20,11 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
+from .mechanism.actions import engage, lock, release, switch_off, switch_on
+from .mechanism.actions import set_number as set
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
+from .optimisation import optimize
 from .result import Result, load_result
 from .sensitivities import sensitivity
 from .simulate import simulate
@@ -59,6 +62,7 @@ __all__ = [
     "audit",
     "branches",
     "design",
+    "engage",
     "equilibria",
     "equilibrium",
     "formats",
@@ -66,14 +70,20 @@ __all__ = [
     "kinematics",
     "load",
     "load_result",
+    "lock",
     "method",
     "modes",
+    "optimize",
     "problems",
+    "release",
     "sensitivity",
+    "set",
     "simulate",
     "simulate_many",
     "simulate_with",
     "sweep",
+    "switch_off",
+    "switch_on",
     "when",
 ]
 __version__ = "0.2.0.dev0"

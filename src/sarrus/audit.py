@@ -89,6 +89,23 @@ def audit(result: Result) -> Audit:
     """
     if not len(result.times):
         raise ValueError(f"'{result.name}' has no outputs to audit: {result.message}")
+    # constraints and forces differ from one segment to the next: the worst of each check counts
+    audits = [_checks(part) for part in result.segments or (result,) if len(part.times)]
+    names = dict.fromkeys(check.name for checks in audits for check in checks)
+    worst = [
+        min((c for checks in audits for c in checks if c.name == name), key=_margin)
+        for name in names
+    ]
+    return Audit(result.name, tuple(worst))
+
+
+def _margin(check: AuditCheck) -> tuple[bool, float]:
+    """Orders checks: those that do not hold first, then by their deviation."""
+    return check.holds, -check.deviation
+
+
+def _checks(result: Result) -> list[AuditCheck]:
+    """All checks of a result whose mechanism does not change."""
     found = _Auditor(result)
     checks = [
         found.newton_euler(),
@@ -99,7 +116,7 @@ def audit(result: Result) -> Audit:
     ]
     if result.outcome.watch is not None:
         checks.append(found.crossings())
-    return Audit(result.name, tuple(checks))
+    return checks
 
 
 class _Auditor:

@@ -70,6 +70,9 @@ GLOBAL = {
     "energy drift": "J",
     "violation": "m",
 }
+# force on the frame: its magnitude, then its components
+SHAKING_FORCE = "shaking force"
+FRAME = dict.fromkeys((SHAKING_FORCE, *(f"{SHAKING_FORCE} {axis}" for axis in "xyz")), "N")
 # synonyms, as used in columns
 SAME = {
     "drive torque": "torque",
@@ -89,7 +92,7 @@ def split_quantity(
     owners: the names of all parts; the longest match is used. listed: returns all quantities, for the message.
     """
     text = what.strip()
-    if text in GLOBAL:
+    if text in GLOBAL or text in FRAME:
         return "", text
     words = {*UNITS, *SAME}
     for owner in sorted(owners, key=len, reverse=True):
@@ -114,11 +117,11 @@ def unit_of_quantity(what: str) -> str:
     text = what.strip()
     ends = [
         word
-        for word in (*GLOBAL, *UNITS, *SAME)
+        for word in (*GLOBAL, *FRAME, *UNITS, *SAME)
         if text == word or text.endswith((f".{word}", f" {word}"))
     ]
     word = max(ends, key=len, default="")
-    return {**UNITS, **GLOBAL}.get(SAME.get(word, word), "")
+    return {**UNITS, **GLOBAL, **FRAME}.get(SAME.get(word, word), "")
 
 
 def read_quantity(result: Any, what: str) -> Quantity:
@@ -126,6 +129,8 @@ def read_quantity(result: Any, what: str) -> Quantity:
     owner, word = split_quantity(what, set(list_owners(result)), lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return Quantity(word, GLOBAL[word], _global(result, word))
+    if not owner and word in FRAME:
+        return Quantity(word, FRAME[word], _of_frame(result, word))
     owners = [owner] if owner else [o for o in list_owners(result) if _reader(result, o, word)]
     if len(owners) != 1:
         why = f"'{what}' is of {', '.join(owners[:6])}" if owners else f"nothing has '{what}'"
@@ -168,6 +173,21 @@ def _global(result: Any, word: str) -> Floats:
     if word == "energy drift":
         return result.energy_balance
     return np.asarray(getattr(result, word.replace(" ", "_")))
+
+
+def shaking_force(result: Any) -> Floats:
+    """Inertia force of the bodies on the frame, - sum m a [N], shape (n, dimension)."""
+    forces = [body.mass * result.acceleration(body.name) for body in result.mechanism.bodies]
+    return -np.add.reduce(forces)
+
+
+def _of_frame(result: Any, word: str) -> Floats:
+    force, axis = shaking_force(result), word.removeprefix(SHAKING_FORCE).strip()
+    if not axis:
+        return _size(force)
+    if axis not in "xyz"[: force.shape[1]]:
+        raise unknown(f"'{word}' is not a quantity of a planar mechanism", word, list(FRAME)[:3])
+    return force[:, "xyz".index(axis)]
 
 
 def _reader(result: Any, owner: str, word: str) -> Reader | None:

@@ -102,7 +102,7 @@ def test_exchanged_columns_are_recognised(name, a, b, numbers):
     ("change", "expected"),
     [
         (lambda c: {**c, "y": -c["y"]}, "column 3 (y) has the wrong sign"),
-        (lambda c: {**c, **{n: 1000 * c[n] for n in "xyz"}}, "millimetres"),
+        (lambda c: {**c, **{n: 1000 * c[n] for n in "xyz"}}, "lengths look like millimetres"),
     ],
 )
 def test_signs_and_units_are_recognised(change, expected):
@@ -187,6 +187,89 @@ def test_a_wrong_mass_is_named():
     assert "the mass of 'coupler 0', or of a body like it, is 2 kg" in found
     columns = simulated_columns(problem, vary(problem.mechanism(), gravity=9.80665 / 9.81))
     assert "gravity is 9.80665 m/s^2" in told(judge_columns(problem, columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        ("double-four-bar", lambda c: {**c, "x": 1000 * c["x"]}, "millimetres, velocities do not"),
+        (
+            "light-cart-pole",
+            lambda c: {**c, "angle": np.degrees(c["angle"])},
+            "column 3 (angle) looks like degrees",
+        ),
+        (
+            "spatial-slider-crank",
+            lambda c: {**c, "angle": -np.degrees(c["angle"])},
+            "column 3 (angle) looks like degrees with the wrong sign",
+        ),
+        # a constant energy in place of x: not a run that stands still
+        (
+            "spatial-slider-crank",
+            lambda c: {**c, "x": c["energy"], "energy": c["x"]},
+            "columns 2 and 4 (x and energy) look exchanged",
+        ),
+    ],
+)
+def test_mistakes_of_single_columns(name, change, expected):
+    """A unit or place that only some columns have wrong is named; no branch is blamed."""
+    problem = problems.get(name)
+    judged = judge_columns(problem, change(exact_columns(problem)))
+    assert expected in told(judged)
+    assert judged.left_at is None
+
+
+def test_an_option_of_the_problem_is_named():
+    """A damper of 1.5 N s/m in place of 1 N s/m."""
+    problem = problems.get("four-bar-spring")
+    judged = judge_columns(problem, exact_columns(problems.get("four-bar-spring", damping=1.5)))
+    assert "option damping is 1.5 N s/m, that of the problem 1 N s/m" in told(judged)
+
+
+MISTAKES = {
+    "gravity is": lambda m, s, rng: vary(m, gravity=s),
+    "the start velocities are": lambda m, s, rng: vary(m, speed=s),
+    "the lengths are": lambda m, s, rng: vary(m, size=s),
+    "the mass of": lambda m, s, rng: heavier(m, rng.choice([b.name for b in m.bodies]), s),
+}
+FALSE = (
+    "left the parallelogram",
+    "windows",
+    "spoilt",
+    "exchanged",
+    "sign",
+    "millimetres",
+    "degrees",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_random_mistakes_have_their_cause_a_likeness_or_nothing(seed):
+    """One wrong number of two digits, sometimes two of them, in files of 6 or 12 digits: no false fact."""
+    rng = np.random.default_rng(seed)
+    name = str(rng.choice(["spatial-slider-crank", "four-bar-spring", "double-four-bar"]))
+    problem = problems.get(name)
+    mechanism, causes = problem.mechanism(), []
+    for _ in range(1 + seed % 2):
+        cause = str(rng.choice([c for c in MISTAKES if c not in causes]))
+        factor = float(np.round(rng.choice([rng.uniform(0.5, 0.95), rng.uniform(1.05, 2.0)]), 2))
+        mechanism = MISTAKES[cause](mechanism, factor, rng)
+        causes.append(cause)
+    columns = simulated_columns(problem, mechanism)
+    digits = int(rng.choice([6, 12]))
+    columns = {n: np.array([float(f"{x:.{digits}g}") for x in c]) for n, c in columns.items()}
+    rounding = {n: 0.5 * 10.0 ** (1 - digits) * np.abs(c).max() for n, c in columns.items()}
+    judged = judge_columns(problem, columns, rounding)
+    facts = [f for f in judged.findings if "of the problem" in f and "looks like" not in f]
+    if len(causes) == 1:
+        assert all(causes[0] in f or "--speed" in f for f in facts), judged.findings
+    else:
+        assert not facts, judged.findings
+    # with other lengths the point is not on its circle, which is a fact
+    assert judged.left_at is None or "left the circle" in judged.branch, judged.findings
+    stated = [f for f in judged.findings if "looks like" not in f]
+    assert not any(word in f for word in FALSE for f in stated), judged.findings
 
 
 @pytest.mark.slow

@@ -87,6 +87,6 @@ def test_xml_may_be_either(tmp_path, run):
         tmp_path,
         "<body name='b'><joint/><inertial mass='1' pos='0 0 1' diaginertia='1 1 1'/></body>",
     )
-    assert "the mobility of the motion 1" in run("inspect", path).output
+    assert "1 degree of freedom; " in run("inspect", path).output
     done = run("simulate", write(tmp_path, "page.xml", "<html/>"), "--duration", "1")
     assert done.exit_code != 0

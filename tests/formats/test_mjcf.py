@@ -29,7 +29,7 @@ TREE = """
               armature="0.6"/>
             <inertial pos="0 0.03 0" mass="0.4" diaginertia="0.001 0.002 0.001"/>
             <body name="bob">
-              <joint name="socket" type="ball" stiffness="0" damping="0" armature="0.003"/>
+              <joint name="socket" type="ball" stiffness="0" damping="0.004" armature="0.003"/>
               <inertial pos="0 0 -0.1" mass="0.2" diaginertia="0.001 0.001 0.0004"/>
               <site name="nose" pos="0 0 -0.2"/>
             </body>
@@ -260,12 +260,12 @@ def test_keyframe_is_the_start(tmp_path):
 
 
 def test_what_is_not_taken_is_told_by_name(tmp_path):
-    """Limits, friction, actuators, sensors, contacts, inactive equalities, ball damping, drag."""
+    """Limits, friction, actuators, sensors, contacts, inactive equalities, springs of balls, drag."""
     body = block(
         "a",
         "<joint name='hinge' axis='0 1 0' range='-1 1' limited='true' frictionloss='0.1'/>",
         inside="<geom name='ball' size='0.1'/>"
-        + block("b", "<joint name='cup' type='ball' damping='1'/>"),
+        + block("b", "<joint name='cup' type='ball' stiffness='1'/>"),
     )
     rest = (
         "<actuator><motor name='motor' joint='hinge'/></actuator><sensor><jointpos name='gauge' joint='hinge'/>"
@@ -402,9 +402,26 @@ def test_bridged_bars_are_changed_so_that_they_move(tmp_path):
 
 
 @pytest.mark.slow
-def test_bars_that_need_more_play_than_is_allowed_are_refused(tmp_path):
-    """Bars that differ by 3e-4 m move within 2e-5 m, and 4e-6 m are allowed: the sentence says what to allow."""
-    path = three_bars(tmp_path, 1e-7, 5e-3)
+def test_bars_that_close_exactly_far_away_are_bridged_where_they_stand(tmp_path):
+    """A gap of 1e-9 m closes exactly 0.1 m away, where the bars lock, one of 1e-8 m nowhere: both are bridged."""
+    for short in (1e-9, 1e-8):
+        path = three_bars(tmp_path, short, 1e-3)
+        authored, found = read(path, close=False), read(path)
+        assert sarrus.inspect(found.mechanism).mobility_motion == 1
+        for body, other in zip(found.mechanism.bodies, authored.mechanism.bodies, strict=True):
+            assert np.abs(body.center - other.center).max() < 1e-4
+    told = "\n".join(read(three_bars(tmp_path, 1e-9, 1e-3)).report.closing)
+    assert "close exactly only 0.118 m away ('plate'), where they are locked" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("short", [1e-9, 1e-8, 1e-7])
+def test_bars_that_need_more_play_than_is_allowed_are_refused(tmp_path, short):
+    """Bars that differ by 3e-4 m move within 2e-5 m, and 4e-6 m are allowed: the sentence says what to allow.
+
+    Those with smaller gaps close exactly some millimetres away, where they are locked as well.
+    """
+    path = three_bars(tmp_path, short, 5e-3)
     with pytest.raises(FormatError, match=r"give by 1\.8e-05 m let it move: .* misfit=4e-05"):
         read(path)
     found = read(path, misfit=4e-5)

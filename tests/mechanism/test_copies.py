@@ -67,6 +67,10 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
     new.torque("t", body, 1.0)
     new.spring("s", new.ground, body, start=(3, 1), end=(3, 0), stiffness=1)
     new.torsion("k", "E", stiffness=1)
+    # the plane has no balls: not checked
+    new.at_once = False
+    new.ball_damper("b", "E", damping=1)
+    new.at_once = True
     new.rotor("r", "E", inertia=1)
     new.coupling("c", "E", "A", ratio=2)
     new.user_force("u", ["tip"], lambda t, x, v: 0 * x)

@@ -256,18 +256,18 @@ def test_a_run_that_was_not_made_says_so():
     m.torsion("coil", m.joints[0], stiffness=1.0)
     result = simulate(m, 0.1, 0.1, method="energy-momentum")
     assert result.status == "skipped"
-    with pytest.raises(ValueError, match="not watched for crossings"):
+    with pytest.raises(ValueError, match="not monitored for crossings"):
         _ = result.crossings
-    assert "not watched" in str(result.verdict)
+    assert "not monitored" in str(result.verdict)
 
 
 def test_a_run_that_was_watched_in_part_says_until_when():
     """The verdict names the time up to which crossings were looked for."""
     result = simulate(n_four_bar(2), 1.5, 0.1)
-    assert "Watched" not in str(result.verdict)
+    assert "Monitored" not in str(result.verdict)
     watch = replace(result.outcome.watch, until=0.8)
     part = replace(result, outcome=replace(result.outcome, watch=watch))
-    assert "Watched until t = 0.8 s of 1.5 s." in str(part.verdict)
+    assert "Monitored until t = 0.8 s of 1.5 s." in str(part.verdict)
     assert len(part.crossings) == 1 < len(result.crossings)
     assert part.verdict.as_dict()["watched_until"] == 0.8
 

@@ -94,7 +94,7 @@ def test_locked_legs_do_not_hold_a_level_platform():
             m.drive(f"leg{i}", f"P{i}", 0.0)
         found = inspect(m)
         assert (found.driven.free_here, found.driven.free_motion) == (here, 0)
-        assert ("leave 2 freedoms" in str(found)) == bool(here)
+        assert ("leave 2 degrees of freedom" in str(found)) == bool(here)
 
 
 def test_as_many_freedoms_more_in_a_run_as_in_an_inspection():
@@ -348,7 +348,7 @@ def test_almost_two_freedoms(off, axes):
     within = off < 1e-8
     assert (found.classification == "mobile within tolerance") == within
     assert found.mobility_motion == (2 if within else 2 - axes)
-    assert ("almost only" if axes == 1 else "In truth it is locked") in str(found)
+    assert ("more only with joint play" if axes == 1 else "Strictly, it is locked") in str(found)
 
 
 def test_sources_are_in_the_bibliography():

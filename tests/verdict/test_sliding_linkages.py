@@ -104,7 +104,7 @@ def test_driven_slider_crank():
     found = inspect(slider_crank(0.7))
     assert numbers(found) == (1, 1, 1, 0, 0, ("regular",))
     assert (found.driven.free_here, found.driven.free_motion, found.driven.idle_here) == (0, 0, 0)
-    assert "1 freedom, driven by 'motor': nothing is left free." in str(found)
+    assert "With 'motor' prescribed, no degree of freedom is left." in str(found)
     record = json.loads(json.dumps(found.as_dict()))
     assert record["driven"]["drives"] == ["motor"]
     assert record["driven"]["free_motion"] == 0
@@ -135,7 +135,7 @@ def test_dead_position_of_a_drive():
     assert numbers(found) == (1, 1, 1, 0, 0, ("regular",))
     assert (found.driven.free_here, found.driven.free_motion) == (1, 0)
     assert (found.driven.idle_here, found.driven.idle_motion) == (1, 0)
-    assert "dead position" in str(found)
+    assert "dead centre" in str(found)
     assert not found.driven.sets[0].permanent
 
 
@@ -149,7 +149,7 @@ def test_some_freedoms_driven():
     m.drive("motor", "A", 0.0)
     found = inspect(m)
     assert (found.mobility_motion, found.driven.free_motion) == (2, 1)
-    assert "2 freedoms, 1 of them driven by 'motor': 1 left free." in str(found)
+    assert "With 'motor' prescribed, 1 degree of freedom is left." in str(found)
     m.distance("jack", m.ground, "b", start=(1, 1), end=(2, 0))
     assert inspect(m).mobility_motion == 1
     m.drive("lift", "jack", np.sqrt(2.0))

@@ -226,7 +226,9 @@ def test_a_run_comes_with_picture_plots_and_messages(client):
     assert "Reactions at the joints" not in titles
     full = client.ask("/solve", data=data, duration=1.0, full=True)
     assert "Reactions at the joints" in [figure["title"] for figure in full["figures"]]
-    assert full["mobility"][0] == "1 degree of freedom; not singular."
+    assert (
+        full["mobility"][0] == "1 degree of freedom; no redundant constraints; not singular here."
+    )
     other = client.ask("/solve", data=data, values={"gravity.1": -5.0}, duration=1.0)
     assert other["picture"]["data"] != quick["picture"]["data"]
     wrong = client.ask("/solve", data=data, values={"bodies.bob.mass": -1.0})

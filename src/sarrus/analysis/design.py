@@ -23,6 +23,7 @@ from ..kinematics.configuration import read_turns
 from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
 from ..names import pick, suggests, unknown
 from ..notebook_display import Sentences
+from ..quantities import shaking_force
 from ..scene import notebook_view
 from .driven import POSITIONS, cycle_times, find_period, kinematics
 from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
@@ -163,8 +164,7 @@ class Design(Sentences):
     @cached_property
     def shaking_force(self) -> Floats:
         """Inertia force of the bodies on the frame [N], shape (n, dimension)."""
-        forces = [body.mass * self.result.acceleration(body.name) for body in self._bodies]
-        return -np.add.reduce(forces)
+        return shaking_force(self.result)
 
     def shaking_moment(self, about: ArrayLike | None = None) -> Floats:
         """Inertia moment of the bodies on the frame [N m]: shape (n,) in 2-D, (n, 3) in 3-D.

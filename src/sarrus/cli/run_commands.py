@@ -245,7 +245,7 @@ def _show_simulation(record: dict[str, Any], notes: list[str]) -> None:
     screen.print(fit_table("mechanism", heads, rows, screen.width, ((), ("outputs",))))
     style = "green" if record["status"] in GOOD else "red"
     end = Text.assemble((record["status"], style), f": {record['message']}")
-    for line in (end, *map(Text, notes)):
+    for line in (Text(f"{record['verdict']['summary']}."), end, *map(Text, notes)):
         screen.print(line, soft_wrap=True)
 
 

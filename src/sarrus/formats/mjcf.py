@@ -341,11 +341,13 @@ class _Reader:
             return
         line = frame_along(m.jnt_axis[j], m.jnt_pos[j])
         if kind == kinds["mjJNT_BALL"]:
-            if stiffness or damping:
-                self.report.drop("stiffness and damping of ball joints", name)
+            if stiffness:
+                self.report.drop("stiffness of ball joints", name)
             line = Placement(np.eye(3), np.array(m.jnt_pos[j]))
             ends = (stand @ line, line)
-            joint = Connection(name, SPHERICAL, parent, child, ends, armature=armature)
+            joint = Connection(
+                name, SPHERICAL, parent, child, ends, damping=damping, armature=armature
+            )
         else:
             rest = float(m.qpos_spring[at] - m.qpos[at]) if stiffness else 0.0
             joint = Connection(

@@ -91,8 +91,9 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             setattr(self, loads, [])
         self.velocities: list[tuple[str, Floats]] = []
         self.angular_velocities: list[tuple[str, Floats]] = []
-        # events that every run locates
+        # events that every run locates, and joints that events of a run may lock
         self.events: list[Event] = []
+        self.lockable: list[str] = []
         # whether calls reject errors at once; file and line of the user that added each part
         self.at_once = True
         self.added: dict[tuple[str, str], tuple[str, int]] = {}
@@ -610,10 +611,12 @@ def vary(
         raise MechanismError(
             f"mechanism '{mechanism.name}' has drives, whose lengths are functions of time; keep its size"
         )
-    if size != 1 and mechanism.events:
-        raise MechanismError(
-            f"mechanism '{mechanism.name}' has events, whose values may be lengths; keep its size, or remove them"
-        )
+    for what, parts in (("events", mechanism.events), ("limits", mechanism.limits)):
+        if size != 1 and parts:
+            raise MechanismError(
+                f"mechanism '{mechanism.name}' has {what}, whose values may be lengths; keep its size, "
+                "or remove them"
+            )
     new = mechanism.mapped(lambda part: part.scaled(size))
     new.gravity = gravity * mechanism.gravity
     new.velocities = [(name, speed * v) for name, v in mechanism.velocities]

@@ -149,6 +149,15 @@ def make_pieces(motion: DriveMotion) -> MotionPieces:
     )
 
 
+def moved_by(pieces: MotionPieces, offset: float) -> MotionPieces:
+    """The motion plus a constant."""
+    if not offset:
+        return pieces
+    coefficients = pieces.coefficients.copy()
+    coefficients[:, 0] += offset
+    return replace(pieces, coefficients=coefficients)
+
+
 def _step_pieces(motion: SmoothStep) -> MotionPieces:
     rise, width = motion.last - motion.first, motion.end - motion.begin
     cube = width * width * width

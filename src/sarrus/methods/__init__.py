@@ -20,6 +20,7 @@ METHODS: dict[str, Method] = {
             series.run,
             does=frozenset({LOADS, DRIVES}),
             projects=True,
+            restarts=True,
         ),
         Method(
             "radau",
@@ -29,6 +30,7 @@ METHODS: dict[str, Method] = {
             radau.OPTIONS,
             EVERYTHING,
             projects=True,
+            restarts=True,
         ),
         Method(
             "energy-momentum",
@@ -93,6 +95,7 @@ AUTO = Method(
     auto.run,
     does=EVERYTHING,
     projects=True,
+    restarts=True,
 )
 CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 

@@ -45,13 +45,24 @@ class EventLocator(Protocol):
 
 
 @dataclass(frozen=True)
+class Start:
+    """Where a run starts or continues: time, coordinates, velocities, angles of torsions and work."""
+
+    t: float
+    q: Floats
+    v: Floats
+    carried: Floats
+
+
+@dataclass(frozen=True)
 class Run:
-    """A run from q = 0 and the given velocity to the end of the duration [s].
+    """A run from q = 0 and the given velocity, or from another start, to the end of the duration [s].
 
     times: outputs, increasing [s]; setting: tolerance or step [s], depending on the method; options: all its other
     parameters; stop: called wherever an equation comes close to linear dependence; the run ends at the time it
     returns, with an output there; dense: keep the polynomials of all steps; mechanism: the source of the model,
-    for methods in other coordinates; events: creates the event locator of this run.
+    for methods in other coordinates; events: creates the event locator of this run; start: where it continues
+    after an event, None at the start of the motion.
     """
 
     model: Model
@@ -65,16 +76,12 @@ class Run:
     dense: bool = False
     mechanism: Mechanism | None = None
     events: Callable[[], EventLocator] | None = None
+    start: Start | None = None
 
-
-@dataclass(frozen=True)
-class Start:
-    """Where a run starts or continues: time, coordinates, velocities, angles of torsions and work."""
-
-    t: float
-    q: Floats
-    v: Floats
-    carried: Floats
+    @property
+    def begin(self) -> float:
+        """The time at which it starts [s]."""
+        return 0.0 if self.start is None else self.start.t
 
 
 # features that a method may support; the values appear in messages
@@ -91,7 +98,7 @@ class Method:
     its other parameters with their defaults. does: what it supports besides constant forces: LOADS, DRIVES,
     USER_FORCES. projects: whether its outputs are projected onto the constraints; other methods report their own
     states, including the constraint violation. compiled: whether its steps are compiled code; fingerprint: of the
-    source of a user's method, empty for built-in methods.
+    source of a user's method, empty for built-in methods; restarts: whether it can continue from another start.
     """
 
     id: str
@@ -103,6 +110,7 @@ class Method:
     projects: bool = False
     compiled: bool = True
     fingerprint: str = ""
+    restarts: bool = False
 
 
 def needs_of(model: Model) -> frozenset[str]:

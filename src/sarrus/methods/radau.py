@@ -69,7 +69,8 @@ class Radau:
         model, nq = problem.model, problem.model.coordinates
         zero = np.zeros(nq)
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
-        start = start or Start(0.0, zero, problem.velocity, np.zeros(self._beside))
+        still = Start(0.0, zero, problem.velocity, np.zeros(self._beside))
+        start = start or problem.start or still
         used = max(problem.setting, FLOOR)
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
         motions = find_motions(model, start.q)

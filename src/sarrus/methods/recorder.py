@@ -74,6 +74,8 @@ class Recorder:
         self.carried = np.zeros(
             len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         )
+        if problem.start is not None:
+            self.carried[:] = problem.start.carried
         # energy correction so far
         self._restored = 0.0
         self._kept: list[MotionPart] = []

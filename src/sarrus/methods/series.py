@@ -292,7 +292,7 @@ def run(problem: Run, method: str = "") -> Outcome:
     series.release()
     watch = outcome.watch
     # a run that did not leave its start has no motion to follow
-    if watch is None or watch.until <= START * problem.duration:
+    if watch is None or watch.until - problem.begin <= START * problem.duration:
         return outcome
     failed = outcome.status == status.Status.NOT_CONVERGED
     if not (failed and COMPILES) or wants_digits(problem.setting):
@@ -356,10 +356,10 @@ class Series:
             and model.structure.fact("one part", lambda: is_one_part(model.form)),
             self._digits.given,
         )
-        self._t = self._moved = 0.0
+        self._moved, start = 0.0, start or problem.start
+        self._t = self._begin = 0.0 if start is None else start.t
         if start is not None:
-            self._t = start.t
-            self._kept.state[0] = start.q
+            self._kept.state[0], self._kept.state[1] = start.q, start.v
             self._kept.carried[:] = start.carried
         self._lost = 0.0
         # square root of the smallest pivot at the last step end
@@ -387,7 +387,7 @@ class Series:
         pieces, kept = self._pieces, self._kept
         # number of remaining steps if they stay as long as they are
         count = float(kept.counters[kernels.STEPS])
-        ahead = count * (self._problem.duration - self._t) / max(self._t, 1e-300)
+        ahead = count * (self._problem.duration - self._t) / max(self._t - self._begin, 1e-300)
         if len(pieces.orders) < min(self._capacity, ahead):
             _, rows, nq = pieces.coefficients.shape
             self._pieces, self._seen = _make_room(
@@ -572,7 +572,8 @@ class Series:
         """Return how the run ended."""
         if reason == return_codes.DONE:
             return status.done(self._problem.duration)
-        if reason == return_codes.STUCK and t <= START * self._problem.duration:
+        left = t - self._begin > START * self._problem.duration
+        if reason == return_codes.STUCK and not left:
             return status.held_at_start(np.abs(self._ws.reference_pivots).min(initial=1.0))
         return status.ended_early(reason, t, self._problem.setting)
 

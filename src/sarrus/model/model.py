@@ -17,6 +17,7 @@ from ..kinematics.configuration import BodyRows
 from ..kinematics.constraints import Constraints
 from ..mechanism import Mechanism
 from ..names import pick
+from ..thresholds import ZERO_COEFFICIENT
 from .readings import Readings
 from .rows import Rows, Units
 
@@ -32,8 +33,8 @@ class Model:
     points: name of each readable point; rows dimension * i ... of `places` give its world displacement [m]
     per unit of q; origins: its world coordinates at the start [m]. spun: for bodies with a given angular
     velocity, vectors fixed in them: rows (3 each) and initial unit values, world. drive_rates: rate of the
-    right-hand side of each equation at the start; user_calls: functions of the user forces. mechanism: the
-    source of the model; body_rows (poses of all bodies) and readings (springs, drives and joints by name)
+    right-hand side of each equation at the start; user_calls: functions of the user forces; zero: limit for
+    coefficients of linear relations. mechanism: the source of the model; body_rows (poses of all bodies) and readings (springs, drives and joints by name)
     are made from it on request.
     """
 
@@ -49,6 +50,7 @@ class Model:
     drive_rates: Floats
     structure: Structure
     user_calls: tuple[UserCall, ...] = ()
+    zero: float = ZERO_COEFFICIENT
 
     @property
     def name(self) -> str:
@@ -68,7 +70,7 @@ class Model:
     @cached_property
     def readings(self) -> Readings:
         """Bodies, springs, drives and joints by name."""
-        return Readings(self.mechanism, self.units, self.coordinates)
+        return Readings(self.mechanism, self.units, self.coordinates, self.zero)
 
     @property
     def coordinates(self) -> int:

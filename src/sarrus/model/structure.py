@@ -258,7 +258,7 @@ def describe(m: Mechanism) -> Description | None:
     topology = parts.topology
     if topology is None or m.user_forces:
         return None
-    key: list[Any] = [topology, *(name for name, _ in m.angular_velocities)]
+    key: list[Any] = [topology, *(name for name, _ in m.angular_velocities), *m.lockable]
     numbers: list[Scalar] = m.gravity.tolist()
     for marker in m.markers:
         key += (marker.name, marker.body, len(marker.at))

@@ -106,7 +106,7 @@ def standing_row(s: Standing) -> list[str]:
         show_seconds(seconds(s.fastest)) if s.fastest else "none",
         show_settings(s.fastest) if s.fastest else s.why,
         show_seconds(seconds(s.by_source)) if s.by_source else "none",
-        show_settings(s.by_source) if s.by_source else "",
+        _by_source(s),
         *(
             show_number(judged[key]) if shown else ""
             for key in ("energy_drift", "position_error", "violation")
@@ -114,6 +114,16 @@ def standing_row(s: Standing) -> list[str]:
         f"{s.kept}/{tried}",
         f"{s.lost}/{s.changed}" if s.changed else "",
     ]
+
+
+def _by_source(s: Standing) -> str:
+    """Settings of the fastest run by the source's limits; if it misses ours, with its error."""
+    if s.by_source is None:
+        return ""
+    error = s.by_source["judgement"]["position_error"]
+    if s.kind in classes(s.by_source) or error is None:
+        return show_settings(s.by_source)
+    return f"{show_settings(s.by_source)}, error {show_number(error)} m"
 
 
 def show_settings(record: Record) -> str:
@@ -249,10 +259,50 @@ def robustness(records: Sequence[Record]) -> Plot:
     return Plot("Robust or lucky", 420, layout, traces, [note], time=False, bottom=120)
 
 
+def make_markdown(records: Sequence[Record], level: int = 2) -> list[str]:
+    """Lines of Markdown: a table per problem and class, engines that miss its limits, versions and dates.
+
+    level: of the headings.
+    """
+    lines = []
+    found = standings(records)
+    for problem, kind in dict.fromkeys((s.problem, s.kind) for s in found):
+        here = [s for s in found if (s.problem, s.kind) == (problem, kind)]
+        lines += [f"{'#' * level} {problem}{kind and f', {kind}'}", ""]
+        rows = [_without_repeats(standing_row(s)[1:]) for s in here if s.fastest or s.by_source]
+        if rows:
+            heads = [[head.strip() for head in HEADS[1:]], ["---"] * len(HEADS[1:])]
+            lines += ["| " + " | ".join(row) + " |" for row in (*heads, *rows)] + [""]
+        lost = [s for s in here if not (s.fastest or s.by_source)]
+        lines += [f"- {_title(s.engine)}: no setting keeps these limits; {s.why}" for s in lost]
+        lines += [""] if lost else []
+    days = sorted({record["date"][:10] for record in records})
+    told = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    machines = dict.fromkeys(
+        f"{r['machine']['processor']}, {r['machine']['cores']} cores, Python {r['machine']['python']}"
+        for r in records
+    )
+    lines.append(f"Measured on {told}; {'; '.join(machines)}; {', '.join(_versions(records))}.")
+    return lines
+
+
+def _without_repeats(row: list[str]) -> list[str]:
+    """A row whose settings are written once; then "the same"."""
+    seen: set[str] = set()
+    out = []
+    for head, cell in zip(HEADS[1:], row, strict=True):
+        again = head.strip() == "with" and cell in seen and cell != ""
+        out.append("the same" if again else cell)
+        seen |= {cell} if head.strip() == "with" else set()
+    return out
+
+
+def _title(engine: str) -> str:
+    return known_engines()[engine].title if engine in known_engines() else engine
+
+
 def _markdown(records: list[Record], command: str) -> str:
-    rows = [list(HEADS), ["---"] * len(HEADS), *(standing_row(s) for s in standings(records))]
-    lines = ["# Engines", "", *("| " + " | ".join(row) + " |" for row in rows), ""]
-    lines += [f"- {line}" for line in _versions(records)]
+    lines = ["# Engines", "", *make_markdown(records)]
     lines += ["", "## What did not keep its limits, and why", ""]
     lines += [f"- {line}" for line in _failures(records)] or ["- nothing"]
     return "\n".join([*lines, "", f"    {command}", ""])

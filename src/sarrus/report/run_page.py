@@ -55,26 +55,21 @@ TIMINGS = {
 }
 
 
-def save_report(
-    folders: Sequence[Path], out: Path, *, trial: bool = False
-) -> list[tuple[str, str]]:
-    """Write the report of one run, or of several side by side; returns the folders left out, and why.
-
-    trial: as in `load_run`.
-    """
-    runs, bad = read_runs(folders, trial)
+def save_report(folders: Sequence[Path], out: Path) -> list[tuple[str, str]]:
+    """Write the report of one run, or of several side by side; returns the folders left out, and why."""
+    runs, bad = read_runs(folders)
     write_file(out, make_report(runs, bad))
     return bad
 
 
 def read_runs(
-    folders: Sequence[Path], trial: bool = False
+    folders: Sequence[Path],
 ) -> tuple[list[RunFolder], list[tuple[str, str]]]:
     """The runs in folders, and the path and reason for each that cannot be read; raises if none can."""
     runs, bad = [], []
     for folder in folders:
         try:
-            run = load_run(folder, trial=trial)
+            run = load_run(folder)
             # read here, where a damaged result can still be left out
             _ = run.result
             runs.append(run)
@@ -257,14 +252,14 @@ def _verdict_sentence(run: RunFolder) -> str:
     """Mobility and crossings in a line; the details are folded below."""
     verdict = run.record["verdict"]
     found = verdict.get("crossings")
-    crossings = "crossings were not watched for"
+    crossings = "not monitored for crossings"
     if found is not None:
         count = {0: "no crossing", 1: "one crossing"}.get(len(found), f"{len(found)} crossings")
         crossings = f"{count} met"
     near = len(verdict.get("near_singular") or ())
     close = f", {near} near-singular moment{'s' * (near > 1)}" if near else ""
-    freedom = verdict.get("freedom", "")
-    text = f"{freedom}; {crossings}" if freedom else crossings
+    summary = verdict.get("summary", "")
+    text = f"{summary}; {crossings}" if summary else crossings
     return f"{text[0].upper()}{text[1:]}{close}."
 
 

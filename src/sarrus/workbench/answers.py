@@ -230,7 +230,7 @@ def sentences_of(error: Exception) -> list[str]:
 def mobility(mechanism: Mechanism) -> list[str]:
     """Return the verdict at the start in sentences, and possible mistakes."""
     found = inspect(mechanism)
-    return [f"{found.freedom}.", *found.sentences, *find_remarks(mechanism)]
+    return [*found.sentences, *find_remarks(mechanism)]
 
 
 def _answer(result: Result, full: bool) -> Record:

@@ -2,8 +2,9 @@
 
 A half-branch is c = c1 s^e1 + c2 s^e2 + ..., with increasing rational exponents. The first exponent is a slope of
 the lower hull of the exponents of every equation, and c1 is a real root of the equations of that edge. Then s =
-t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. The search needs
-the monomials of the equations only up to an order; results that these do not decide are marked.
+t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. At an n-fold root
+c' is counted from the series at which the derivative of order n - 1 vanishes, so that a root that stays n-fold leaves
+no terms but rounding. The search needs the monomials of the equations only up to an order; results that these do not decide are marked.
 
 Half-branches whose exponents have the common denominator q are two ends of one branch, for t and -t: along
 opposite directions if q is odd, along the same one if it is even (a cusp).
@@ -27,6 +28,8 @@ Equation = dict[tuple[int, ...], float]
 Terms = tuple[tuple[Fraction, Floats], ...]
 # largest recursion depth: each level raises an exponent, which the order bounds; deeper roots never separate
 DEEPEST = 40
+# terms with the same exponent cancel up to this fraction
+CANCELLED = 1e-9
 # multiplicities that the terms do not decide: undecided, or decided at nearby configurations
 UNKNOWN, BY_NEIGHBOURS = 0, -1
 
@@ -99,7 +102,7 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
     if not known or divided or state.depth >= DEEPEST:
         # c' = 0 solves the equations up to the order; its multiplicity is the smallest among the equations
         multiplicity = min((_multiplicity(e) for e in known), default=0)
-        out.found.append(HalfBranch(state.terms, state.q, multiplicity, state.order))
+        out.found.append(HalfBranch(collected(state.terms), state.q, multiplicity, state.order))
         known = [
             {(i, j - m): c for (i, j), c in e.items()} for e, m in zip(known, lowest, strict=True)
         ]
@@ -110,7 +113,7 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
     for slope in sorted(set.intersection(*(set(s) for s in slopes))):
         for root, simple in _common_roots([_edge_polynomial(e, slope) for e in known], zero):
             if len(known) == 1 and simple:
-                terms = (*state.terms, _term(state, slope, root))
+                terms = collected((*state.terms, _term(state, slope, root)))
                 q = state.q * slope.denominator
                 out.found.append(HalfBranch(terms, q, 1, max(reached, state.order)))
             else:
@@ -139,6 +142,19 @@ def _order_of(state: _State, known: list[Equation], divided: bool) -> int:
         linear = not divided and len(hull) > 1 and hull[0][1] == 0 and hull[1][1] == 1
         last = max(last, *(i for i, _ in hull[linear:]))
     return int(np.ceil(float(state.spent + Fraction(last, state.q)))) + 2
+
+
+def collected(terms: Terms) -> Terms:
+    """Terms by increasing exponents, each once, without those that cancel."""
+    total: dict[Fraction, list[Floats]] = {}
+    for e, c in terms:
+        total.setdefault(e, []).append(c)
+    out = []
+    for e, parts in sorted(total.items()):
+        c = np.sum(parts, axis=0)
+        if len(parts) == 1 or np.abs(c).max() > CANCELLED * np.abs(parts).max():
+            out.append((e, c))
+    return tuple(out)
 
 
 def _term(state: _State, slope: Fraction, root: float) -> tuple[Fraction, Floats]:
@@ -229,7 +245,7 @@ def real_roots(p: Floats) -> list[tuple[float, int]]:
 def _shifted(
     state: _State, known: list[Equation], slope: Fraction, root: float, reached: int, zero: float
 ) -> _State:
-    """The equations in t, c' after s = t^q, c = t^u (root + c')."""
+    """The equations in t, c' after s = t^q, c = t^u (root + c'), c' counted from the centre of a multiple root."""
     u, q = slope.numerator, slope.denominator
     new, lows = [], []
     for equation in known:
@@ -239,21 +255,89 @@ def _shifted(
             for k in range(j + 1):
                 key = (q * i + u * j - low, k)
                 out[key] = out.get(key, 0.0) + c * comb(j, k) * root ** (j - k)
-        size = max(abs(c) for c in out.values())
-        new.append({k: c for k, c in out.items() if abs(c) > 10.0 * zero * size})
+        new.append(out)
         lows.append(low)
     # unknown terms begin at this power of t
     first = state.bound * min(
         Fraction(q), Fraction(u, state.weight) if state.weight else Fraction(q)
     )
-    low = min(lows)
+    low, bound = min(lows), first - max(lows)
+    terms = (*state.terms, _term(state, slope, root))
+    centre = _centre(new, bound, zero)
+    if np.any(centre):
+        new = [_recentred(e, centre) for e in new]
+        power = terms[-1][0]
+        more = (
+            (power + Fraction(i, state.q * q), np.array([x])) for i, x in enumerate(centre) if x
+        )
+        terms = (*terms, *more)
+    sizes = [max(abs(c) for c in e.values()) for e in new]
     return _State(
-        new,
+        [
+            {k: c for k, c in e.items() if abs(c) > 10.0 * zero * size}
+            for e, size in zip(new, sizes, strict=True)
+        ],
         state.q * q,
         state.spent + Fraction(low, state.q * q),
-        first - max(lows),
+        bound,
         0,
-        (*state.terms, _term(state, slope, root)),
+        terms,
         state.depth + 1,
         max(reached, state.order),
     )
+
+
+def _centre(equations: list[Equation], bound: Fraction, zero: float) -> Floats:
+    """The series c'(t) at which the derivative of order n - 1 of an equation vanishes, n > 1 its root's multiplicity.
+
+    Coefficients by powers of t, from zero on; of the equation with the least n. Zeros if there is none.
+    """
+    most = max(int(np.ceil(float(bound))), 1)
+    none = np.zeros(most)
+    folds = [
+        min(
+            (j for (i, j), c in e.items() if i == 0 and j and abs(c) > 1e3 * zero * _size(e)),
+            default=0,
+        )
+        for e in equations
+    ]
+    if not any(n > 1 for n in folds) or 1 in folds:
+        return none
+    n, equation = min((n, e) for n, e in zip(folds, equations, strict=True) if n > 1)
+    # the derivative as rows: powers of c', columns: powers of t
+    rows = np.zeros((max(j for _, j in equation) - n + 2, most))
+    for (i, j), c in equation.items():
+        if j >= n - 1 and i < most:
+            rows[j - n + 1, i] += c * comb(j, n - 1)
+    # terms below the limit at t = 0 are rounding of the root
+    rows[0, 0] = 0.0
+    centre = none
+    for _ in range(most):
+        value = np.zeros(most)
+        for row in rows[::-1]:
+            value = np.convolve(value, centre)[:most] + row
+        first = np.flatnonzero(np.abs(value) > 0.0)
+        if not len(first):
+            break
+        centre = centre - value / rows[1, 0]
+    return np.where(np.abs(centre) > zero, centre, 0.0)
+
+
+def _size(equation: Equation) -> float:
+    return max(abs(c) for c in equation.values())
+
+
+def _recentred(equation: Equation, centre: Floats) -> Equation:
+    """The equation in c'' with c' = centre(t) + c''; terms beyond the last power of t known are left out."""
+    most, last = len(centre), max(j for _, j in equation)
+    powers = [np.eye(1, most)[0]]
+    for _ in range(last):
+        powers.append(np.convolve(powers[-1], centre)[:most])
+    out: Equation = {}
+    for (i, j), c in equation.items():
+        for k in range(j + 1):
+            share = c * comb(j, k) * powers[j - k]
+            for e in np.flatnonzero(share[: max(most - i, 0)]):
+                key = (i + int(e), k)
+                out[key] = out.get(key, 0.0) + float(share[e])
+    return out

@@ -25,6 +25,8 @@ from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 # multi-start search: number of starts, of starts outside a known family, and the distance that counts as on it
 STARTS, OUTSIDE, CLOSE = 300, 60, 1e-4
 ITERATIONS = 60
+# eigenvalues of a quadratic form below this fraction of the largest are zero
+SEMIDEFINITE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,19 @@ class HomogeneousPolynomial:
 
     degree: int
     coefficients: Floats
+
+    def restricted(self, inside: Floats) -> HomogeneousPolynomial | None:
+        """The polynomial on a subspace, given by its basis (m, n); None if it vanishes there."""
+        m, n = inside.shape
+        if n == m:
+            return self
+        E = monomials(n, self.degree)
+        x = np.random.default_rng(1).normal(size=(2 * len(E) + 4, n))
+        values = np.prod((x @ inside.T)[:, None] ** monomials(m, self.degree), axis=2)
+        powers = np.prod(x[:, None] ** E, axis=2)
+        found = np.linalg.lstsq(powers, values @ self.coefficients, rcond=None)[0]
+        size = float(np.abs(found).max(initial=0.0))
+        return HomogeneousPolynomial(self.degree, found / size) if size > SEMIDEFINITE else None
 
     def matrix(self, m: int) -> Floats:
         """The symmetric matrix of a quadratic form in m degrees of freedom."""
@@ -63,7 +78,7 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     """The directions of a factor; order: of the expansion of its equations; most: largest number of rays."""
     H, m = factor.quadrics, factor.freedoms
     if m == 1:
-        return Tangents([] if np.any(H) else [np.ones(1)])
+        return Tangents([], order=2) if np.any(H) else Tangents([np.ones(1)], order=1)
     quadrics = independent(H)
     rays = None
     if len(quadrics) >= m - 1 > 1:
@@ -80,14 +95,61 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
             forms, reached = lowest_forms(factor, order)
         if not forms:
             # every direction is admissible, up to the order
-            return Tangents([], [Family(np.random.default_rng(3).normal(size=m), False)], order)
+            return Tangents([], [Family(np.random.default_rng(3).normal(size=m), False)], 1)
     lowest = min(f.degree for f in forms)
+    inside = _kernel_of_squares(H)
+    forms = [f for f in (f.restricted(inside) for f in forms) if f is not None]
+    found = _directions(forms, inside.shape[1])
+    return Tangents(
+        [inside @ a for a in found.rays],
+        [
+            Family(inside @ f.direction, f.curved, tuple(inside @ a for a in f.others))
+            for f in found.families
+        ],
+        reached,
+        found.cut,
+        lowest,
+    )
+
+
+def _directions(forms: list[HomogeneousPolynomial], m: int) -> Tangents:
+    """Common roots of forms in m unknowns."""
+    if not m:
+        return Tangents([])
+    if not forms:
+        rng = np.random.default_rng(3)
+        directions = [x / np.linalg.norm(x) for x in rng.normal(size=(3, m))]
+        if m == 1:
+            return Tangents([np.ones(1)])
+        return Tangents([], [Family(directions[0], False, tuple(directions[1:]))])
+    if m == 1:
+        return Tangents([])
     if m == 2:
-        return Tangents(_plane_roots(forms), order=reached, lowest=lowest)
+        return Tangents(_plane_roots(forms))
     single, multiple = common_directions(forms, m)
     # if this many are found, the starts have probably missed others
     cut = len(single) > STARTS // 8
-    return Tangents(list(single), _sharp_families(forms, multiple), reached, cut, lowest)
+    return Tangents(list(single), _sharp_families(forms, multiple), cut=cut)
+
+
+def _kernel_of_squares(H: Floats) -> Floats:
+    """A basis of the space that contains all real roots of a^T h a, (m, n): the kernels of semidefinite h.
+
+    A semidefinite form is a sum of squares, each of which vanishes. In the space left, others may be semidefinite.
+    """
+    inside = np.eye(H.shape[1])
+    shrinking = True
+    while shrinking and inside.shape[1]:
+        shrinking = False
+        for h in H:
+            values, V = np.linalg.eigh(inside.T @ h @ inside)
+            size = float(np.abs(values).max())
+            zero = np.abs(values) < SEMIDEFINITE * size
+            if size > SEMIDEFINITE and len({*np.sign(values[~zero]).tolist()}) == 1:
+                inside = inside @ V[:, zero]
+                shrinking = True
+                break
+    return inside
 
 
 def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Family]:
@@ -102,8 +164,9 @@ def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list
         if family.curved or np.linalg.matrix_rank(slopes, tol=FLAT) == len(forms):
             out.append(family)
         else:
-            x = deflate(polynomials, x)
-            sharp.append(x / np.linalg.norm(x))
+            for y in (x, *family.others):
+                y = deflate(polynomials, y)
+                sharp.append(y / np.linalg.norm(y))
     again = distinct_rays(sharp, len(sharp) + 1, SAME_RAY)
     return out + (find_families(evaluate, np.array(again)) if again else [])
 
