@@ -165,7 +165,8 @@ def test_two_coupled_stops_at_once_are_reported():
     m.limit("A1", upper=0.5, restitution=0.9)
     result = sarrus.simulate(m, 1.0)
     assert result.status == "undetermined"
-    assert "struck at the same time" in result.message and "A0 limit" in result.message
+    assert "struck at the same time" in result.message
+    assert "A0 limit" in result.message
     assert result.times[-1] == pytest.approx(result.events[-1].time)
 
 
@@ -176,7 +177,8 @@ def test_a_drive_against_a_stop_is_blocked():
     m.drive("motor", "O", sarrus.Polynomial((0.0, 7.0)))
     m.limit("O", upper=1.0)
     result = sarrus.simulate(m, 1.0)
-    assert result.status == "blocked" and "drive 'motor'" in result.message
+    assert result.status == "blocked"
+    assert "drive 'motor'" in result.message
     assert result.times[-1] == pytest.approx(1.0 / 7.0, abs=1e-12)
 
 

@@ -15,6 +15,7 @@ LISTS = (
     "torques",
     "springs",
     "torsions",
+    "ball_dampers",
     "rotors",
     "couplings",
     "drives",
@@ -91,6 +92,7 @@ def space_of_everything():
     m.point_on_line("wire", m.ground, "über", at=(0, 0, 0), axis=(1, 0, 0))
     m.distance("bar", "1", "über", start=(0, 0, 1), end=(0, 0, 0))
     m.rotor("gyro", "ball", inertia=1e-3)
+    m.ball_damper("grease", "ball", damping=1 / 30)
     m.torque("turn", "full", (1, 2, 3), fixed_in="body")
     m.set_angular_velocity("full", (0, 150, -4.61538))
     m.spherical("open", m.ground, "full", at=((0, 0, 1), (0, 0.1, 1)))

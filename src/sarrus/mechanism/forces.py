@@ -192,6 +192,34 @@ class Torsion(Element):
 
 
 @dataclass(frozen=True, eq=False)
+class BallDamper(Element):
+    """A rotational damper at a spherical joint of two bodies.
+
+    It exerts -damping (relative angular velocity) [N m] on the second body and the opposite on the first.
+    """
+
+    joint: str
+    damping: float
+
+    def problems(self, known: NameRegistry) -> Iterator[str]:
+        """Problems of its joint and damping."""
+        what = f"ball damper '{self.name}'"
+        joint = known.joints.get(self.joint)
+        if joint is None:
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
+        elif not joint.kind.row.is_ball:
+            wanted = ", ".join(k.value for k in JointKind if k.row.is_ball)
+            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
+        else:
+            yield from _two_bodies(joint, what)
+        yield from _numbers(self, what, "damping")
+
+    def data(self) -> dict[str, Any]:
+        """Joint and damping."""
+        return {"joint": self.joint, **_nonzero(self, "damping")}
+
+
+@dataclass(frozen=True, eq=False)
 class Rotor(Element):
     """Inertia on the relative coordinate of a joint of two bodies: a geared rotor, a motor's armature.
 
@@ -388,7 +416,8 @@ class Coupling(Element):
 
 # the lists of a mechanism, in file order; model files use the same names
 LOADS = (
-    "forces", "torques", "springs", "torsions", "rotors", "couplings", "user_forces", "drives", "limits",
+    "forces", "torques", "springs", "torsions", "ball_dampers", "rotors", "couplings", "user_forces", "drives",
+    "limits",
 )  # fmt: skip
 
 
@@ -399,6 +428,7 @@ class LoadCalls:
     torques: list[Torque]
     springs: list[Spring]
     torsions: list[Torsion]
+    ball_dampers: list[BallDamper]
     rotors: list[Rotor]
     couplings: list[Coupling]
     user_forces: list[UserForce]
@@ -581,6 +611,29 @@ class LoadCalls:
         )
         return self._add("torsions", torsion)
 
+    def ball_damper(self, name: str, joint: Joint | str, *, damping: float) -> BallDamper:
+        """Put a rotational damper [N m s/rad] into a spherical joint of two bodies.
+
+        On the second body it exerts -damping (angular velocity relative to the first body) [N m].
+
+        Parameters
+        ----------
+        name : str
+            Name of the damper.
+        joint : Joint or str
+            A spherical joint of two bodies.
+        damping : float
+            Damping [N m s/rad].
+        """
+        name = as_word(name, "name of a ball damper")
+        what = f"ball damper '{name}'"
+        damper = BallDamper(
+            name,
+            self._joint_name(joint, what),
+            as_number(damping, f"damping of {what}", "TORSIONAL_DAMPING"),
+        )
+        return self._add("ball_dampers", damper)
+
     def rotor(
         self, name: str, joint: Joint | str, *, inertia: float = 0.0, mass: float = 0.0
     ) -> Rotor:
@@ -729,7 +782,7 @@ def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
         yield f"{what}: fixed_in {fixed_in!r} is neither '{WORLD}' nor '{BODY}'"
 
 
-def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
+def _numbers(load: Spring | Torsion | BallDamper, what: str, *names: str) -> Iterator[str]:
     for name in names:
         value = getattr(load, name)
         if not is_usable(value):

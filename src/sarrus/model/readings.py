@@ -67,16 +67,20 @@ class DriveRows:
 
 
 class Readings:
-    """Everything that can be read by name besides points; columns: number of coordinates of the model."""
+    """Everything that can be read by name besides points.
 
-    def __init__(self, mechanism: Mechanism, units: Units, columns: int) -> None:
-        self._mechanism, self._units, self._columns = mechanism, units, columns
+    columns: number of coordinates of the model; zero: its limit for coefficients of linear relations.
+    """
+
+    def __init__(self, mechanism: Mechanism, units: Units, columns: int, zero: float) -> None:
+        self._mechanism, self._units, self._columns, self._zero = mechanism, units, columns, zero
 
     @cached_property
     def _coordinates(self) -> Coordinates:
         """All points and vectors as rows over the coordinates, recomputed."""
         parts = read_parts(self._mechanism)
-        return draw(self._mechanism, parts, points_of_parts(self._mechanism, parts))
+        points = points_of_parts(self._mechanism, parts)
+        return draw(self._mechanism, parts, points, self._zero)
 
     @cached_property
     def bodies(self) -> BodyRows:

@@ -436,6 +436,13 @@ class TorsionEntry(Section):
     torque: Torque = Field(default=0.0, description="a constant torque")
 
 
+class BallDamperEntry(Section):
+    """A rotational damper at a spherical joint; on its second body acts -damping (relative angular velocity)."""
+
+    joint: Name = Field(description="a spherical joint", examples=["ball"])
+    damping: TorsionalDamping = Field(default=0.0, examples=["0.1 N m s/rad"])
+
+
 class RotorEntry(Section):
     """Inertia on the relative coordinate of a joint, as seen there: a geared rotor, a motor's armature."""
 
@@ -722,7 +729,7 @@ BUILT: dict[str, type[Section]] = {
 
 
 class SimulateEntry(Section):
-    """What `sarrus simulate` does if it is not told otherwise."""
+    """Defaults of `sarrus simulate`."""
 
     duration: Time | None = Field(default=None, description="simulated time", examples=["10 s"])
     output_step: Time | None = Field(default=None, description="time between outputs")
@@ -793,6 +800,7 @@ class ModelFile(Section):
     torques: Annotated[dict[str, TorqueEntry], _read_block] = _named
     springs: Annotated[dict[str, SpringEntry], _read_block] = _named
     torsions: Annotated[dict[str, TorsionEntry], _read_block] = _named
+    ball_dampers: Annotated[dict[str, BallDamperEntry], _read_block] = _named
     rotors: Annotated[dict[str, RotorEntry], _read_block] = _named
     couplings: Annotated[dict[str, CouplingEntry], _read_block] = _named
     drives: Annotated[dict[str, Drive], _read_block] = _named
