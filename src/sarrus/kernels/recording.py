@@ -393,8 +393,11 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 @entry
 def eval_forces(form, ws, loads, out, forces):
     """Forces of the drives; nan near a singular configuration."""
+    if loads is None:
+        # A model without loads has no drives.
+        return
     for k in range(len(out.times)):
-        if out.kept[k] == BESIDE or loads is None:
+        if out.kept[k] == BESIDE:
             for m in range(forces.shape[1]):
                 forces[k, m] = np.nan
         else:
