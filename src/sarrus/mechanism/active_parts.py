@@ -7,6 +7,7 @@ the same bodies, joints and lockable joints as the mechanism of the run, so all 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -175,10 +176,25 @@ def _hold(name: str, joint: str, value: float) -> Drive:
     return Drive(name, joint, Polynomial((0.0,)), value)
 
 
-def joints_to_hold(m: Mechanism, events: list[Event]) -> list[str]:
+def _joints_to_hold(m: Mechanism, events: list[Event]) -> list[str]:
     """Joints that events may lock or whose drives they may release; empty if no event acts."""
     actions = [action for event in events for action in event.then]
     if not actions:
         return []
     locked = {action.of for action in actions if action.kind == LOCK}
     return sorted({*locked, *(drive.joint for drive in m.drives)})
+
+
+def prepare_actions(mechanism: Mechanism, events: Sequence[Event]) -> Mechanism:
+    """The mechanism, with the joints that events may lock or release; raises MechanismError for unknown names."""
+    problems = [
+        line for event in events for action in event.then for line in action.problems(mechanism)
+    ]
+    if problems:
+        raise MechanismError("\n".join(problems))
+    held = _joints_to_hold(mechanism, [*mechanism.events, *events])
+    if held == mechanism.lockable:
+        return mechanism
+    mechanism = mechanism.copy()
+    mechanism.lockable = held
+    return mechanism
