@@ -394,7 +394,7 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 def eval_forces(form, ws, loads, out, forces):
     """Forces of the drives; nan near a singular configuration."""
     for k in range(len(out.times)):
-        if out.kept[k] == BESIDE or loads is None:
+        if out.kept[k] == BESIDE:
             for m in range(forces.shape[1]):
                 forces[k, m] = np.nan
         else:
@@ -438,7 +438,7 @@ def eval_readings(form, ws, loads, what, damping, stiffness, refinements, out, n
         eval_accelerations(form, ws, loads, damping, stiffness, refinements, out)
     elif what == NORMS:
         eval_norms(form, ws, loads, out, numbers)
-    else:
+    elif loads is not None:
         eval_forces(form, ws, loads, out, numbers)
 
 
