@@ -156,7 +156,10 @@ def unit_of_quantity(what: str) -> str:
 
 def read_quantity(result: Any, what: str) -> Quantity:
     """A quantity of a result by its name. Raises UnknownNameError with similar names."""
-    owner, word = split_quantity(what, set(list_owners(result)), lambda: list_quantities(result))
+    # on either body of a pin of two as well
+    bodies = (f"{joint.name} on {body}" for joint in result.mechanism.joints for body in joint.bodies)
+    known = {*list_owners(result), *bodies}
+    owner, word = split_quantity(what, known, lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return Quantity(word, GLOBAL[word], _global(result, word))
     if not owner and word in FRAME:
@@ -189,7 +192,7 @@ Reader = Callable[[], tuple[Floats, Floats | None]]
 
 
 def list_owners(result: Any) -> Iterator[str]:
-    """Names of all parts, and of reactions on one body of a pin."""
+    """Names of all parts, and of reactions on one body of a pin of three or more."""
     yield from dict.fromkeys([*result.points, *result.read_names])
     for joint in result.mechanism.joints:
         if len(joint.bodies) > 2:
