@@ -136,7 +136,7 @@ def split_quantity(
         *(f"{owner}.{word}" for owner in sorted(owners) for word in ("x", "angle", "F")),
     ]
     if listed is not None:
-        known = list(listed())
+        known = [*listed(), SHAKING_FORCE]
     # parts and words may be joined by a space
     blank = [name.replace(".", " ") for name in known] if "." not in text else known
     raise unknown(f"'{what}' is not a quantity", text, blank)

@@ -257,8 +257,8 @@ class LocatedEvents:
 
     names, units: of all requested events; which: the index of each event that occurred; kinds: "rising",
     "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest", "release" or "contact"; values: of
-    the quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs in
-    segments: segments: the number of the segment that each event ends or lies in; energies: the change of the
+    the quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs
+    in segments: segments: the number of the segment that each event ends or lies in; energies: the change of the
     total energy at each, in model units; actions: what each did.
     """
 
@@ -275,7 +275,7 @@ class LocatedEvents:
 
 
 @dataclass(frozen=True)
-class Segment:
+class RunSegment:
     """A part of a run between two events that change the mechanism.
 
     parts: what acts in it (`ActiveParts.text`); begin: its start [s]; first, count: its outputs among those of the
@@ -314,7 +314,7 @@ class Outcome:
     lost: float = 0.0
     error: Floats | None = None
     events: LocatedEvents | None = None
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[RunSegment, ...] = ()
 
 
 COUNTERS = (
