@@ -121,6 +121,21 @@ def load_leg():
     return load(Path(__file__).parents[2] / "examples" / "jansen_leg.yaml")
 
 
+def test_a_dyad_on_top_of_a_joint_is_noted():
+    """A rhombus on the wrong side is its own mirror image: the note names the other side, which has none."""
+    for side in ("left", "right"):
+        m = sarrus.Mechanism("rhombus")
+        m.point("O", m.ground, (0, 0))
+        m.crank("A", "first", "O", length=1, angle=0.3, mass=1)
+        m.crank("B", "second", "O", length=1, angle=1.3, mass=1)
+        m.dyad("C", ("third", "fourth"), ("A", "B"), lengths=(1, 1), side=side)
+        on_top = np.linalg.norm(place(m, "C")) < 1e-9
+        other = "right" if side == "left" else "left"
+        told = [note for note in sarrus.simulate(m, 0.01).notes if "lies on joint 'O'" in note]
+        assert len(told) == on_top
+        assert not told or f"side='{other}'" in told[0]
+
+
 def test_leg_walks_as_jansens():
     """Its step is 67.88 mm long: the gallery's leg, from circle intersections by hand, a tenth of the size."""
     result = sarrus.simulate(load_leg(), 1, output_step=0.005)
