@@ -1,4 +1,4 @@
-"""What every page must satisfy, measured in a browser: contrast of all text, no sideways scrolling, names, keys."""
+"""What every page must satisfy, measured in a browser: contrast of all text, no overflow, names, keys."""
 
 # WCAG 2.1 AA: text, and text of at least 24 px, or 18.66 px if it is bold
 CONTRAST, CONTRAST_LARGE = 4.5, 3.0
@@ -35,7 +35,8 @@ FAINT = f"""([normal, large]) => {{ {_INK}
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     const big = size >= 24 || (size >= 18.66 && Number(s.fontWeight) >= 700);
     if (ratio < (big ? large : normal))
-      found.push([text.slice(0, 40), Math.round(100 * ratio) / 100, `${{e.tagName}}.${{e.getAttribute("class")}}`]);
+      found.push([text.slice(0, 40), Math.round(100 * ratio) / 100,
+        `${{e.tagName}}.${{e.getAttribute("class")}}`]);
   }}
   return found; }}"""
 # what reaches beyond the right edge and is not inside of something that scrolls by itself
@@ -60,7 +61,9 @@ MARK = """() => { window.passed = new Set();
   document.body.focus(); }"""
 STOPS = """() => [...document.querySelectorAll("button, select, input:not([type=hidden]), a[href], summary")]
   .filter((e) => e.checkVisibility() && !e.disabled && e.type !== "radio" && !e.closest("[inert]"))"""
-PASSED_BY = f"() => ({STOPS})().filter((e) => !window.passed.has(e)).map((e) => e.outerHTML.slice(0, 90))"
+PASSED_BY = (
+    f"() => ({STOPS})().filter((e) => !window.passed.has(e)).map((e) => e.outerHTML.slice(0, 90))"
+)
 # whether what has the focus is seen to have it
 FOCUS_SEEN = """() => { const s = getComputedStyle(document.activeElement);
   return (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) || s.boxShadow !== "none"; }"""
@@ -83,7 +86,7 @@ def find_faults(page):
 
 
 def find_unreachable(page):
-    """Controls that the Tab key does not reach, and the number of those that do not show that they have the focus."""
+    """Controls that the Tab key does not reach, and how many do not show that they have the focus."""
     unfold(page)
     count = page.evaluate(f"({STOPS})().length")
     page.evaluate(MARK)
