@@ -771,10 +771,10 @@ class Result(Readout):
             for level, (_, unit) in LEVELS.items()
             if points
         }
-        told = {TIME, *point_columns(self, points)}
+        known = {TIME, *point_columns(self, points)}
         scalars = {}
         for column, values in columns.items():
-            if column not in told:
+            if column not in known:
                 name, unit = split_unit(column)
                 # names without an owner become Python identifiers
                 scalars[name if "." in name else name.replace(" ", "_")] = (values, unit)

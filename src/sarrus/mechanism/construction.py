@@ -74,7 +74,7 @@ class ConstructionCalls:
             )
         if len(convex_hull(places)) < 3:
             raise MechanismError(
-                f"plate '{name}': its corners are on one line; move one of them, or use rod()"
+                f"plate '{name}': its corners are on one line; give one off the line, or use rod()"
             )
         kilograms = as_number(mass, f"mass of plate '{name}'", "MASS")
         return m._add("bodies", make_plate(name, places, kilograms))

@@ -67,6 +67,8 @@ class Record:
 
     def __getitem__(self, rows: slice) -> Record:
         """Return the outputs of a slice, sharing memory, with the derived quantities that are known."""
+        if rows.indices(len(self.times)) == (0, len(self.times), 1):
+            return self
         part = self._with(x[rows] for x in _rows_of(self))
         for name, values in vars(self).items():
             if name in DERIVED:
@@ -216,10 +218,10 @@ class Motion:
         ws, loads = record.scratch
         first = 0
         for number, part in enumerate(self.parts):
-            behind = number == len(self.parts) - 1
+            is_last = number == len(self.parts) - 1
             last = (
                 len(wanted)
-                if behind
+                if is_last
                 else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
             )
             ws.reference_pivots[:] = part.reference_pivots

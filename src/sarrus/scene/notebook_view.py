@@ -178,11 +178,11 @@ def draw_mechanism(mechanism: Mechanism) -> Any:
 
 def _write_names(axes: Any, flat: Floats, sketch: Sketch) -> None:
     """Write the name next to each joint and point; names at one position share a line."""
-    told: dict[tuple[float, float], str] = {}
+    labels: dict[tuple[float, float], str] = {}
     for sign in sketch.signs:
         x, y = np.round(flat[list(sign.points)].mean(axis=0)[:2], 9)
-        told[x, y] = f"{told[x, y]}, {sign.name}" if (x, y) in told else sign.name
-    for at, name in told.items():
+        labels[x, y] = f"{labels[x, y]}, {sign.name}" if (x, y) in labels else sign.name
+    for at, name in labels.items():
         away = {"xytext": (6, 6), "textcoords": "offset points"}
         axes.annotate(as_shown(name), at, fontsize=8, color=ACCENT, **away)
 
