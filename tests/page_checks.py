@@ -97,3 +97,14 @@ def find_unreachable(page):
             continue
         unseen += not page.evaluate(FOCUS_SEEN)
     return page.evaluate(PASSED_BY), unseen
+
+
+def check_page(page, keys):
+    """No fault in either theme; keys: also by keys alone, which takes a moment."""
+    faults = find_faults(page)
+    page.click("#theme")
+    faults += find_faults(page)
+    assert not faults, faults
+    if keys:
+        passed_by = find_unreachable(page)
+        assert passed_by == ([], 0), passed_by

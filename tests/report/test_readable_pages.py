@@ -3,9 +3,9 @@
 import pytest
 
 from browser import Watched, open_browser
-from page_checks import find_faults, find_unreachable
+from page_checks import check_page, find_faults, find_unreachable
 from run_folders import save_example
-from sarrus import Mechanism, Polynomial, simulate, sweep
+from sarrus import Mechanism, Polynomial, simulate
 from sarrus.mechanism import to_data
 from sarrus.report.benchmark_page import make_bench_report
 from sarrus.report.engines_page import make_engine_report
@@ -30,7 +30,7 @@ def four_bar():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Files of all pages that are files: a run, a benchmark, other engines, a study with long names."""
+    """Files of a run, a benchmark and other engines; that of a study is looked at in tests/studies."""
     folder = tmp_path_factory.mktemp("pages")
     m = four_bar()
     save_simulation(folder / "run", m, simulate(m, 1, output_step=0.02), ["P"], "crank-rocker", "x")
@@ -44,20 +44,7 @@ def pages(tmp_path_factory):
     }
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    records = [{"design": "peak shaking force"}, {"design": "A-B-C-D.least transmission angle"}]
-    vary = {"build.first.four-bar.crank": [0.08, 0.1, 0.5]}
-    build = {
-        "four-bar": {"ground": 0.4, "crank": 0.1, "coupler": 0.35, "rocker": 0.3, "angle": 1.0}
-    }
-    data = {"sarrus": 1, "gravity": [0, -9.81], "build": {"first": build}}
-    data["drives"] = {"motor": {"joint": "A", "polynomial": [0, 6.28]}}
-    sweep(
-        mechanism=data, vary=vary, simulate=False, record=records, out=folder / "study", workers=1
-    )
-    return {
-        **{name: folder / f"{name}.html" for name in texts},
-        "study": folder / "study" / "overview.html",
-    }
+    return {name: folder / f"{name}.html" for name in texts}
 
 
 @pytest.fixture(scope="module")
@@ -67,21 +54,12 @@ def browser():
         yield found
 
 
-def check(page, width):
-    """No fault in either theme, and by keys where there is room for everything."""
-    assert find_faults(page) == []
-    page.click("#theme")
-    assert find_faults(page) == []
-    if width == WIDTHS[0]:
-        assert find_unreachable(page) == ([], 0)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["run", "benchmark", "engines", "study"])
+@pytest.mark.parametrize("name", ["run", "benchmark", "engines"])
 def test_pages(browser, pages, name, width):
     """Contrast of 4.5 (large text 3) by WCAG AA, no sideways scrolling, names and keys for all controls."""
     seen = Watched(browser, pages[name], width=width)
-    check(seen.page, width)
+    check_page(seen.page, keys=width == WIDTHS[0])
     assert seen.errors == []
     seen.page.close()
 
@@ -90,29 +68,9 @@ def test_pages(browser, pages, name, width):
 def test_workbench(browser, width):
     """The same of the workbench, looking and editing."""
     with opened(browser, to_data(four_bar()), width=width) as bench:
-        check(bench.page, width)
+        check_page(bench.page, keys=width == WIDTHS[0])
         bench.page.keyboard.press("e")
         assert find_faults(bench.page) == []
-
-
-def test_axes_of_a_study_work_by_keys(browser, pages):
-    """Up on an axis keeps the upper runs, Escape all of them; an arrow on a name moves its axis; focus stays."""
-    seen = Watched(browser, pages["study"])
-    kept = "Number(document.querySelector('#parallel').dataset.kept)"
-    titles = "[...document.querySelectorAll('#parallel .axis-title')].map((t) => t.textContent)"
-    whole, names = seen.value(kept), seen.value(titles)
-    assert whole == 2
-    seen.page.locator("#parallel .touch").first.focus()
-    seen.page.keyboard.press("ArrowUp")
-    assert seen.value(kept) == 1
-    seen.page.keyboard.press("Escape")
-    assert seen.value(kept) == whole
-    seen.page.locator("#parallel .axis-title").first.focus()
-    seen.page.keyboard.press("ArrowRight")
-    assert seen.value(titles) == [names[1], names[0], *names[2:]]
-    seen.page.keyboard.press("ArrowLeft")
-    assert seen.value(titles) == names
-    seen.page.close()
 
 
 FAULTY = """<!doctype html><html data-ready="yes"><body style="background:#fff"><p style="color:#999">faint</p>
