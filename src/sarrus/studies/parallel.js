@@ -29,22 +29,24 @@ const Parallel = (() => {
       Object.assign(this, { place, axes, color, style, brushes: new Map() });
       for (const axis of [...axes, color]) axis.range = range(axis.values);
       place.replaceChildren();
-      place.style.position = "relative";
+      Object.assign(place.style, { position: "relative", overflowX: "auto", overflowY: "hidden" });
       this.canvas = place.appendChild(document.createElement("canvas"));
-      this.svg = make(place, "svg", { style: "position:absolute;left:0;top:0;touch-action:pan-y" });
+      this.svg = make(place, "svg", { style: "position:absolute;left:0;top:0;touch-action:pan-x pan-y" });
       new ResizeObserver(() => this.draw()).observe(place);
       this.draw();
     }
 
     draw() {
-      const wide = this.place.clientWidth, close = wide < 170 * this.axes.length;
-      this.top = close ? 110 : 34;
+      // numbers at the axes need some room: where there is less, the plot scrolls in its frame
+      const room = this.place.clientWidth, wide = Math.max(room, 60 * this.axes.length + 120);
+      const close = wide < 170 * this.axes.length;
+      this.top = close ? 140 : 34;
       this.high = 300;
-      const height = this.top + this.high + BOTTOM, legend = wide > 500 ? 90 : 0;
-      const left = close ? 50 : 90, inner = wide - 2 * left + 20 - legend;
+      const height = this.top + this.high + BOTTOM, legend = room > 500 ? 90 : 0;
+      const left = close ? 40 : 90, inner = wide - left - Math.max(legend + 30, close ? 125 : 80);
       this.x = (k) => left + (this.axes.length > 1 ? (k * inner) / (this.axes.length - 1) : inner / 2);
       this.y = (axis, value) => this.top + (1 - share(axis.range, value)) * this.high;
-      this.place.style.height = `${height}px`;
+      this.place.style.height = `${height + (wide > room ? 16 : 0)}px`;
       this.drawLines(wide, height);
       const focus = this.svg.contains(document.activeElement) ? document.activeElement.dataset : null;
       this.svg.replaceChildren();
@@ -172,7 +174,7 @@ const Parallel = (() => {
     }
 
     value(axis, event) {
-      const y = event.clientY - this.place.getBoundingClientRect().top;
+      const y = event.clientY - this.svg.getBoundingClientRect().top;
       const part = Math.min(Math.max(1 - (y - this.top) / this.high, 0), 1);
       return axis.range[0] + part * (axis.range[1] - axis.range[0]);
     }
@@ -183,7 +185,7 @@ const Parallel = (() => {
     }
 
     move(axis, event) {
-      const x = event.clientX - this.place.getBoundingClientRect().left;
+      const x = event.clientX - this.svg.getBoundingClientRect().left;
       const others = this.axes.filter((other) => other !== axis);
       const places = this.axes.map((_, k) => Math.abs(this.x(k) - x));
       others.splice(places.indexOf(Math.min(...places)), 0, axis);
