@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,7 +33,7 @@ from .kinematics.configuration import read_turns
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, all_suggest, pick, suggests, warn_renamed
-from .quantities import Quantity, read_quantity
+from .quantities import Quantity, draw_quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
 from .storage import load_parts, save_parts
@@ -884,7 +884,10 @@ class Result(Readout):
             names = tuple(names[0])
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
-        sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
+        sides = [
+            notebook.read_side(partial(draw_quantity, r), r.name, panels, over, degrees)
+            for r in (self, *others)
+        ]
         if ax is not None:
             return notebook.draw_into(ax, sides)
         parts = [name for name in names if name in self.model.points]

@@ -137,7 +137,9 @@ def _with_unit(name: str, text: str, wanted: str) -> float:
         if given.dimension is not None:
             return units.as_kind(given, kind)
     except units.UnitError as error:
-        raise ValueError(f"{name} = {text!r}: {error}") from error
+        # text without a digit is not meant as a number with a unit
+        if any(c.isdigit() for c in text):
+            raise ValueError(f"{name} = {text!r}: {error}") from error
     raise ValueError(f"{name} = {text!r}; give {wanted}, or text with a unit, like {kind.example}")
 
 
