@@ -22,6 +22,8 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
+from .mechanism.actions import engage, lock, release, switch_off, switch_on
+from .mechanism.actions import set_number as set
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
 from .optimisation import optimize, tolerances
@@ -62,6 +64,7 @@ __all__ = [
     "audit",
     "branches",
     "design",
+    "engage",
     "equilibria",
     "equilibrium",
     "formats",
@@ -69,15 +72,20 @@ __all__ = [
     "kinematics",
     "load",
     "load_result",
+    "lock",
     "method",
     "modes",
     "optimize",
     "problems",
+    "release",
     "sensitivity",
+    "set",
     "simulate",
     "simulate_many",
     "simulate_with",
     "sweep",
+    "switch_off",
+    "switch_on",
     "tolerances",
     "when",
 ]

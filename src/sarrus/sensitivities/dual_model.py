@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,17 +80,19 @@ class DualModel:
 
         start: derivatives of the initial velocity (count, nq).
         """
+        sizes = np.maximum(self._sizes, np.abs(start).max(axis=1, initial=0.0))
+        return np.divide(1.0, sizes, out=np.ones(len(sizes)), where=sizes > 0.0)
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        """Largest derivative by each parameter, over the model's largest number of its kind."""
         values = [*_floats(self.model.form), *_floats(self.model.loads)]
         # numbers in a column are of the same kind
         largest = [_largest(x) for x in values]
         out = []
-        for rates, w in zip(self.rates, start, strict=True):
-            found = [*_floats(rates.form), *_floats(rates.loads)]
-            sizes = [
-                float((np.abs(x) / y).max(initial=0.0)) for x, y in zip(found, largest, strict=True)
-            ]
-            most = max([*sizes, float(np.abs(w).max(initial=0.0))])
-            out.append(1.0 / most if most > 0.0 else 1.0)
+        for rates in self.rates:
+            found = zip([*_floats(rates.form), *_floats(rates.loads)], largest, strict=True)
+            out.append(max(float((np.abs(x) / y).max(initial=0.0)) for x, y in found))
         return np.array(out)
 
     def moves_constraints(self) -> list[bool]:
