@@ -438,7 +438,7 @@ def eval_readings(form, ws, loads, what, damping, stiffness, refinements, out, n
         eval_accelerations(form, ws, loads, damping, stiffness, refinements, out)
     elif what == NORMS:
         eval_norms(form, ws, loads, out, numbers)
-    else:
+    elif loads is not None:
         eval_forces(form, ws, loads, out, numbers)
 
 
