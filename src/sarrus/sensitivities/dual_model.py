@@ -22,7 +22,7 @@ from ..tangent_numbers import split_tangents
 from ..tracing import UntracedError
 
 
-class Drawing(NamedTuple):
+class DefinitionNumbers(NamedTuple):
     """The numbers of a mechanism, and their derivatives by each parameter (numbers, count)."""
 
     numbers: Floats
@@ -42,7 +42,7 @@ class DualModel:
     rates: tuple[Model, ...]
     numbers: Floats = field(repr=False)
     slopes: Floats = field(repr=False)
-    drawing: Drawing | None = field(default=None, repr=False)
+    drawing: DefinitionNumbers | None = field(default=None, repr=False)
 
     def keeps_structure(self, lane: int, h: float) -> bool:
         """Whether the mechanism with one parameter increased by h is valid and has a model of this structure.
@@ -137,7 +137,9 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
         structure.blueprint.make(model.mechanism, np.ascontiguousarray(slopes[:, p]), structure)
         for p in range(count)
     )
-    return DualModel(mechanism, model, tuple(models), made, slopes, Drawing(values, rates))
+    return DualModel(
+        mechanism, model, tuple(models), made, slopes, DefinitionNumbers(values, rates)
+    )
 
 
 def _largest(x: Floats) -> Floats:
