@@ -451,6 +451,8 @@ class Replay:
         A tiny imaginary part is carried along as a derivative, without differences, so it is exact to rounding.
         The decisions of the inputs must be those of the tape. Where the derivative does not exist: 0.
         """
+        if not any(direction):
+            return [0.0] * self.count
         if self._tangent is None:
             lines = [
                 _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
