@@ -416,11 +416,6 @@ class Result(Readout):
         ValueError
             If a path or quantity is unknown, or a reaction is statically indeterminate.
         """
-        if self.outcome.segments:
-            raise MechanismError(
-                f"'{self.name}' has events that change the mechanism; derivatives over such an event are not "
-                "supported"
-            )
         return sensitivities.differentiate.of_result(self, quantity, wrt)
 
     # energies

@@ -112,7 +112,7 @@ def _history(found: Optimum) -> Plot:
     values = np.array([f for _, f, _ in found.history])
     for n in np.unique(numbers):
         at = np.flatnonzero((numbers == n) & np.isfinite(values))
-        curves.append(Curve(0, f"search {n + 1}", at + 1.0, values[at], int(n)))
+        curves.append(Curve(0, f"search {n + 1}", (at + 1).astype(np.float64), values[at], int(n)))
     known = values[np.isfinite(values)]
     is_wide = len(known) > 0 and bool(known.min() > 0.0 and known.max() > WIDE * known.min())
     plot = stack("Course of the searches", ["objective"], [is_wide], curves, np.inf, [], np.inf)

@@ -50,6 +50,11 @@ class RunDerivatives:
             raise NotImplementedError(
                 "sensitivities need compiled kernels; unset SARRUS_PLAIN_KERNELS"
             )
+        if result.outcome.segments:
+            raise MechanismError(
+                f"'{result.name}' has events that change the mechanism; derivatives over such an event are not "
+                "supported"
+            )
         if result.settings.tolerance is None:
             raise ValueError(
                 f"'{result.name}' was simulated by '{result.method}', whose motion is not exact enough for "

@@ -241,8 +241,8 @@ class RunTangent:
         order = np.argsort(moments, kind="stable")
         x = np.empty(len(moments))
         x[order] = read(dense.at(moments[order]))
-        x = x.reshape(-1, 4)
-        speeds = (x[:, 0] - 8.0 * x[:, 1] + 8.0 * x[:, 2] - x[:, 3]) / (12.0 * h)
+        a, b, c, d = x.reshape(-1, 4).T
+        speeds = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h)
         # a tangent event has no derivative
         with np.errstate(divide="ignore", invalid="ignore"):
             return times, np.where(np.abs(speeds) > 0.0, -slopes / speeds, np.nan)
