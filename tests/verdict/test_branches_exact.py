@@ -1,6 +1,6 @@
 """Tangents of branches against exact arithmetic: bars between nodes with rational coordinates.
 
-The equations are written anew, as squared lengths of bars in the coordinates of the nodes. Null spaces are found
+The equations are written again, as squared lengths of bars in the coordinates of the nodes. Null spaces are found
 over the rationals, and the real common roots of the quadratic equations are counted by Sturm's theorem.
 """
 

@@ -45,7 +45,7 @@ KNOWN = {
     (2, 2, 2, 2, 3): ((CUSP, TANGENTIAL), 3, 0, [(1, 1, False, 1.5)] * 8),
     # x2 = k x3, then x1 = +- x3^(3/2)
     (2, 3, 3): ((CUSP,), 3, 0, [CUSPED]),
-    # x2 = x3^(4/3) and x1 = +- x3^2: freedoms with different exponents
+    # x2 = x3^(4/3) and x1 = +- x3^2: degrees of freedom with different exponents
     (2, 3, 4): ((TANGENTIAL,), 4, 0, [(1, 1, True, 2.0)] * 2),
     (2, 2, 4): ((TANGENTIAL,), 4, 0, [(1, 1, True, 2.0)] * 4),
     (2, 4, 4): ((TANGENTIAL, CROSSING), 4, 0, [(1, 1, True, 2.0)] * 4),
@@ -74,7 +74,9 @@ def test_branches_of_powers(exponents):
 
 
 def points_on_sphere(m, radius, starts):
-    """How many configurations have freedoms of one size, by Levenberg-Marquardt steps from random starts."""
+    """How many configurations have degrees of freedom of one size, by Levenberg-Marquardt steps from random
+    starts.
+    """
     model = make_model(m)
     joints = Constraints(model.form, joints=True)
     _, values, V = np.linalg.svd(joints.jacobian(np.zeros(model.coordinates)))
@@ -98,7 +100,7 @@ def points_on_sphere(m, radius, starts):
                 damping *= 4.0
             if f @ f < 1e-26:
                 break
-        # another configuration of the linkage, far from this one, has freedoms of that size too
+        # another configuration of the linkage, far from this one, has degrees of freedom of that size too
         near = f @ f < 1e-24 and np.abs(x).max() < 5.0 * radius
         if near and all(np.abs(x - y).max() > 1e-4 * radius for y in found):
             found.append(x)
@@ -189,7 +191,9 @@ CONES = {
 
 @pytest.mark.parametrize("name", CONES)
 def test_closed_chains_in_line_have_a_conical_point(name):
-    """One quadric of mixed signs in three or more freedoms is one cone: one branch, which crosses itself."""
+    """One quadric of mixed signs in three or more degrees of freedom is one cone: one branch, which crosses
+    itself.
+    """
     m, freedoms = CONES[name]
     b = sarrus.branches(m)
     assert (b.freedoms, b.classes, b.order) == (freedoms, (CROSSING,), 2)
