@@ -437,3 +437,19 @@ def test_redundant_equations_next_to_a_chain_of_quadrics():
     for m in (sarrus_linkage(1.0), disturbed(sarrus_linkage(1.0), 1e-12, 869)):
         b = sarrus.branches(m)
         assert (b.classification, b.dimensions, b.decided) == ("transversal crossing", (1, 2), True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_planar_kinematotropic_linkage(seed):
+    """Two equal bars between the joints of a kite that coincide: free to turn in one mode, not in the other."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.uniform(0.8, 1.2), rng.uniform(1.5, 2.0), rng.uniform(0.4, 0.8)
+    bars = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 3)]
+    places = [(0.0, 0.0), (a, 0.0), (a + b, 0.0), (a, 0.0)]
+    in_line = framework("in line", np.array([*places, (a + c, 0.0)]), bars)
+    found = sarrus.branches(in_line)
+    assert sorted(x.dimension for x in found) == [1, 2]
+    # with the bars at another angle the joints cannot separate
+    t = rng.uniform(0.3, 1.2)
+    turned = framework("turned", np.array([*places, (a + c * np.cos(t), c * np.sin(t))]), bars)
+    assert [x.dimension for x in sarrus.branches(turned)] == [2]
