@@ -21,7 +21,7 @@ from ..notebook_display import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
 from .joint_equations import JointEquations, make_joint_equations
 from .local.analysis import Analysis, LocalBranch, analyse
-from .local.germs import close_near
+from .local.continuation import close_near
 from .local.reduced_system import LocalSystem
 from .prestress import SelfStress, find_self_stress
 

@@ -19,7 +19,9 @@ from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
 from ...progress import part
 from ...thresholds import MULTIPLE_RANK, TAYLOR_ZERO
-from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at, stays_singular
+from .continuation import close_near, nullity_at, stays_singular
+from .germs import BranchList, Germ, analyse_factor
+from .joining import join_sheets
 from .polygon import Terms
 from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system, whole_factor
 
@@ -145,7 +147,9 @@ def _analyse_factors(factors: list[IndependentPart], most: int) -> list[BranchLi
     out = []
     for i, factor in enumerate(factors):
         with part(i, len(factors)):
-            out.append(analyse_factor(factor, most))
+            found = analyse_factor(factor, most)
+            join_sheets(found, factor)
+            out.append(found)
     return out
 
 

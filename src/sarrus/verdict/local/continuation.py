@@ -1,0 +1,175 @@
+"""Configurations near a branch: predicted ones, closed by Newton steps, and followed further along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...arrays import Floats
+from ...thresholds import MULTIPLE_RANK
+from .polygon import Terms
+from .reduced_system import LocalSystem
+
+# how far branches are continued, as fractions of the radius of convergence
+DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+# if equations vanish only up to the order, branches are followed this far, in such steps: of the coordinate that
+# moves most, in link lengths; a gap like s^16 is 1e-8 there
+FAR, STEP = 0.3, 0.06
+# Newton steps to a nearby configuration
+CLOSING = 12
+# conditions on the rank weaker than this fraction of the strongest are redundant
+SHAKY_RANK = 1e-6
+# singular values of J near a branch that may be zero on it, if the root is multiple
+SHAKY_VALUE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Predicted displacements near a branch, at s > 0 (or s < 0 for the other end), and its tangent space.
+
+    freedoms: number of degrees of freedom of the factor; follow: whether the branch has to be followed far,
+    because some equations vanish only up to the order.
+    """
+
+    direction: Floats
+    tangent: Floats
+    freedoms: int
+    at: Callable[[float], Floats]
+    terms: Terms = ()
+    multiplicity: int = 1
+    follow: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """A configuration on a branch: displacement, residual, nullity of J; shaky: it exceeds the dimension."""
+
+    x: Floats
+    residual: float
+    nullity: int
+    shaky: bool
+
+
+def continue_branch(system: LocalSystem, prediction: Prediction, side: float) -> Reached | None:
+    """A configuration on the branch, as far away as the prediction allows; None if there is none."""
+    for distance in DISTANCES:
+        x = prediction.at(side * distance)
+        if not np.abs(x).max() > 0.0:
+            return None
+        there = _close_on_branch(system, prediction, x, distance)
+        if there is None:
+            continue
+        if not prediction.follow:
+            return there
+        direction = side * prediction.direction
+        far = _walk(system, there.x, direction, there.nullity, there.shaky)
+        if far is not None:
+            return replace(there, residual=max(there.residual, far))
+    return None
+
+
+def _close_on_branch(
+    system: LocalSystem, prediction: Prediction, x: Floats, distance: float
+) -> Reached | None:
+    """The configuration on the branch near a predicted one; None if there is none."""
+    n, dimension = len(system.columns), prediction.tangent.shape[1]
+    others = system.split.N.shape[1] - prediction.freedoms
+    ranks = [n - dimension]
+    if prediction.multiplicity != 1 or others:
+        # degrees of freedom of other factors are at rest, and multiple roots keep the rank low
+        values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
+        ranks = sorted({int(np.sum(values > limit)) for limit in (SHAKY_VALUE, MULTIPLE_RANK)})
+    for rank in ranks:
+        shaky = n - rank > dimension + others
+        closed, residual = close_near(system, x, rank, shaky)
+        # the second limit bounds the share of the displacement due to terms beyond the order
+        near = np.abs(closed - x).max() < 0.05 * distance * np.abs(x).max()
+        if residual > system.closed or not near:
+            continue
+        nullity = nullity_at(system, closed)
+        if not shaky or nullity == n - rank:
+            return Reached(closed, residual, nullity, shaky)
+    return None
+
+
+def _walk(
+    system: LocalSystem, x: Floats, direction: Floats, nullity: int, shaky: bool
+) -> float | None:
+    """The largest residual along a branch up to FAR; None if it ends or the rank of J changes on the way.
+
+    A gap that grows with a power beyond the order vanishes to rounding close by, but shows at this distance.
+    shaky: the nullity exceeds the dimension of the branch.
+    """
+    worst = 0.0
+    while np.abs(x).max() < FAR:
+        _, values, V = np.linalg.svd(system.jacobian_at(x))
+        free = V[len(V) - nullity :]
+        if len(V) - nullity > len(values) or np.any(values[len(V) - nullity :] > system.flat):
+            return None
+        along = free.T @ (free @ direction)
+        size = float(np.abs(along).max())
+        if size < 0.1 * np.abs(direction).max():
+            return None
+        step = along * (STEP / size)
+        closed, residual = close_near(system, x + step, len(V) - nullity, shaky)
+        if residual > system.closed or np.abs(closed - x - step).max() > 0.5 * STEP:
+            return None
+        worst, direction, x = max(worst, residual), closed - x, closed
+    return worst if nullity_at(system, x) == nullity else None
+
+
+def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> bool:
+    """Whether configurations near x and further along the direction close with J of that nullity."""
+    closed, residual = close_near(system, x, len(system.columns) - nullity)
+    if residual > system.closed or np.abs(closed - x).max() > 0.5 * np.abs(x).max():
+        return False
+    if nullity_at(system, closed) != nullity:
+        return False
+    return _walk(system, closed, direction, nullity, False) is not None
+
+
+def nullity_at(system: LocalSystem, x: Floats) -> int:
+    """The dimension of the null space of J after a displacement."""
+    values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
+    missing = max(len(system.columns) - len(values), 0)
+    return int(np.sum(values < system.flat)) + missing
+
+
+def close_near(
+    system: LocalSystem, x: Floats, rank: int, shaky: bool = False
+) -> tuple[Floats, float]:
+    """The displacement near x that closes the joints, and the residual, by Newton steps of least norm.
+
+    rank: of J on the branch. Off the branch, dependent equations raise the rank, and steps along them would lead
+    away. shaky: on the branch J has a lower rank than its dimension requires. Then the steps also reduce its small
+    singular values to zero, because residuals grow only with the square of the distance from the branch.
+    """
+    best, least = x, np.inf
+    for _ in range(CLOSING):
+        gaps = system.phi_at(x)
+        size = float(np.abs(gaps).max(initial=0.0))
+        if not size < least:
+            break
+        best, least = x, size
+        if size < 1e-16:
+            break
+        if shaky:
+            x = x - _step_to_rank(system, x, gaps, rank)
+            continue
+        U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
+        x = x - V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+    return best, least
+
+
+def _step_to_rank(system: LocalSystem, x: Floats, gaps: Floats, rank: int) -> Floats:
+    """The Newton step of least norm to Phi = 0 and U2^T J V2 = 0, with U2, V2 the vectors beyond the rank."""
+    J = system.jacobian_at(x)
+    U, values, V = np.linalg.svd(J)
+    left, right = U[:, rank:].T, V[rank:]
+    step = V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+    # the part within the null space follows from the conditions on the rank
+    rows = np.vstack([left @ system.bent(v) for v in right])
+    sides = (left @ (J @ right.T)).T.ravel() - rows @ step
+    return step + right.T @ np.linalg.lstsq(rows @ right.T, sides, rcond=SHAKY_RANK)[0]
