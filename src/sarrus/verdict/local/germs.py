@@ -97,6 +97,8 @@ def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
     _add_families(out, factor, tangents.families, len(tangents.rays))
     if not (tangents.rays or tangents.families):
         out.gap = max(out.gap, tangents.order)
+    # its direction was decided by terms of this order
+    out.germs = [replace(g, order=max(g.order, tangents.order)) for g in out.germs]
     return out
 
 
