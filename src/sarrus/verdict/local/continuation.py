@@ -16,9 +16,11 @@ from .reduced_system import LocalSystem
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
 # if equations vanish only up to the order, branches are followed this far, in such steps: of the coordinate that
 # moves most, in link lengths; a gap like s^16 is 1e-8 there
-FAR, STEP = 0.3, 0.06
+FAR, STEP = 0.3, 0.1
 # Newton steps to a nearby configuration
 CLOSING = 12
+# a Newton step below this is the last one
+LAST_STEP = 1e-9
 # conditions on the rank weaker than this fraction of the strongest are redundant
 SHAKY_RANK = 1e-6
 # singular values of J near a branch that may be zero on it, if the root is multiple
@@ -146,20 +148,23 @@ def close_near(
     away. shaky: on the branch J has a lower rank than its dimension requires. Then the steps also reduce its small
     singular values to zero, because residuals grow only with the square of the distance from the branch.
     """
-    best, least = x, np.inf
+    best, least, done = x, np.inf, False
     for _ in range(CLOSING):
         gaps = system.phi_at(x)
         size = float(np.abs(gaps).max(initial=0.0))
         if not size < least:
             break
         best, least = x, size
-        if size < 1e-16:
+        if size < 1e-16 or done:
             break
         if shaky:
-            x = x - _step_to_rank(system, x, gaps, rank)
-            continue
-        U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
-        x = x - V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+            step = _step_to_rank(system, x, gaps, rank)
+        else:
+            U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
+            step = V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+        x = x - step
+        # the error left is the square of the step
+        done = bool(np.abs(step).max(initial=0.0) < LAST_STEP)
     return best, least
 
 
