@@ -122,10 +122,10 @@ def _add_families(
     """Add the branches along one direction per family; several branches with one tangent space count once."""
     before = len(out.germs)
     for i, family in enumerate(families[:FAMILIES]):
-        if _is_in_several(factor.N @ family.direction, out.germs[before:]):
-            # where branches intersect: `join_sheets` decides whether they stay separate
-            continue
         found = _along_ray(factor, family.direction, first + i)
+        if found.folded and _is_in_several(factor.N @ family.direction, out.germs[before:]):
+            # where known branches intersect: `join_sheets` decides whether they stay separate
+            continue
         new = [
             g for g in found.germs if g.section is not None or not _is_known(g, out.germs[before:])
         ]
