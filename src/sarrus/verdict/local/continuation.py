@@ -19,6 +19,8 @@ DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
 FAR, STEP = 0.3, 0.1
 # Newton steps to a nearby configuration
 CLOSING = 12
+# step from a configuration to others of the same rank, as a fraction of its displacement
+PROBE = 0.02
 # a Newton step below this is the last one
 LAST_STEP = 1e-9
 # conditions on the rank weaker than this fraction of the strongest are redundant
@@ -130,6 +132,25 @@ def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: i
     if nullity_at(system, closed) != nullity:
         return False
     return _walk(system, closed, direction, nullity, False) is not None
+
+
+def reachable(system: LocalSystem, x: Floats, nullity: int, rest: Floats) -> Floats:
+    """The displacements from a configuration, at which J has a nullity, to others of the same nullity, (n, d).
+
+    An orthonormal basis of them; rest: rows of the degrees of freedom that stay at rest. Along other velocities of
+    the null space, Newton steps lead back.
+    """
+    free = np.linalg.svd(system.jacobian_at(x))[2][len(x) - nullity :].T
+    inside = np.linalg.svd(np.vstack([rest @ free, np.zeros((1, nullity))]))[2][len(rest) :]
+    h, moved = PROBE * float(np.abs(x).max()), []
+    for v in (free @ inside.T).T:
+        closed, residual = close_near(system, x + h * v, len(x) - nullity, shaky=True)
+        if residual < system.closed and nullity_at(system, closed) >= nullity:
+            moved.append((closed - x) / h)
+    if not moved:
+        return np.zeros((len(x), 0))
+    U, values, _ = np.linalg.svd(np.column_stack(moved), full_matrices=False)
+    return np.asarray(U[:, values > 0.5])
 
 
 def nullity_at(system: LocalSystem, x: Floats) -> int:

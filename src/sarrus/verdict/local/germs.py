@@ -17,7 +17,7 @@ from ...arrays import Floats, plain_sum
 from ...progress import tell
 from ...thresholds import BRANCH_CLOSED, SAME_BRANCH
 from .cones import Family, same_space
-from .continuation import Prediction, continue_branch
+from .continuation import Prediction, continue_branch, reachable
 from .edges import eliminate, find_half_branches_of_many
 from .polygon import BY_NEIGHBOURS, HalfBranch, HalfBranches, Terms, find_half_branches
 from .reduced_system import IndependentPart, LocalSystem
@@ -248,9 +248,28 @@ def _along_sections(blown: BlownUp, both: list[list[Equation]], number: int) -> 
     more = flat if planar else np.eye(blown.open)[:, : dimension - 1]
     tangent = np.column_stack([blown.xi[0][:, 0], blown.C @ more])
     out = _paired(blown, sides, number, tangent)
-    out.germs = [replace(g, section=conditions, curved=not planar) for g in out.germs]
+    out.germs = [_with_true_dimension(factor, g) for g in out.germs]
+    out.germs = [
+        replace(g, section=conditions, curved=not planar) if g.dimension == dimension else g
+        for g in out.germs
+    ]
     out.folded = True
     return out
+
+
+def _with_true_dimension(factor: IndependentPart, germ: Germ) -> Germ:
+    """A branch that stays singular with the dimension it has: sums of squares hold more than their number."""
+    others = factor.system.split.N.shape[1] - factor.freedoms
+    if germ.nullity == germ.dimension + others or germ.ahead is None:
+        return germ
+    reached = reachable(factor.system, germ.ahead, germ.nullity, basis_of(factor)[1])
+    dimension = max(reached.shape[1], 1)
+    if dimension == germ.dimension:
+        return germ
+    w = germ.direction / np.linalg.norm(germ.direction)
+    more = reached - np.outer(w, w @ reached)
+    tangent = np.column_stack([w, np.linalg.svd(more, full_matrices=False)[0][:, : dimension - 1]])
+    return replace(germ, dimension=dimension, tangent=tangent)
 
 
 def _flat_directions(equations: list[Equation], p: int) -> Floats:
