@@ -17,6 +17,8 @@ DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
 # if equations vanish only up to the order, branches are followed this far, in such steps: of the coordinate that
 # moves most, in link lengths; a gap like s^16 is 1e-8 there
 FAR, STEP = 0.3, 0.1
+# and at most this far, as a fraction of the radius of convergence: short links end sooner
+FURTHER = 0.8
 # Newton steps to a nearby configuration
 CLOSING = 12
 # step from a configuration to others of the same rank, as a fraction of its displacement
@@ -68,9 +70,9 @@ def continue_branch(system: LocalSystem, prediction: Prediction, side: float) ->
         if not prediction.follow:
             return there
         direction = side * prediction.direction
-        far = _walk(system, there.x, direction, there.nullity, there.shaky)
-        if far is not None:
-            return replace(there, residual=max(there.residual, far))
+        worst = _walk(system, there.x, direction, there.nullity, there.shaky, FURTHER / distance)
+        if worst is not None:
+            return replace(there, residual=max(there.residual, worst))
     return None
 
 
@@ -99,15 +101,17 @@ def _close_on_branch(
 
 
 def _walk(
-    system: LocalSystem, x: Floats, direction: Floats, nullity: int, shaky: bool
+    system: LocalSystem, x: Floats, direction: Floats, nullity: int, shaky: bool, further: float
 ) -> float | None:
-    """The largest residual along a branch up to FAR; None if it ends or the rank of J changes on the way.
+    """The largest residual along a branch; None if it ends or the rank of J changes on the way.
 
-    A gap that grows with a power beyond the order vanishes to rounding close by, but shows at this distance.
-    shaky: the nullity exceeds the dimension of the branch.
+    It is followed to FAR, at most to `further` times the first distance. A gap that grows with a power beyond the
+    order vanishes to rounding close by, but shows there. shaky: the nullity exceeds the dimension of the branch.
     """
     worst = 0.0
-    while np.abs(x).max() < FAR:
+    far = min(FAR, further * float(np.abs(x).max()))
+    longest = STEP * far / FAR
+    while np.abs(x).max() < far:
         _, values, V = np.linalg.svd(system.jacobian_at(x))
         free = V[len(V) - nullity :]
         if len(V) - nullity > len(values) or np.any(values[len(V) - nullity :] > system.flat):
@@ -116,9 +120,9 @@ def _walk(
         size = float(np.abs(along).max())
         if size < 0.1 * np.abs(direction).max():
             return None
-        step = along * (STEP / size)
+        step = along * (longest / size)
         closed, residual = close_near(system, x + step, len(V) - nullity, shaky)
-        if residual > system.closed or np.abs(closed - x - step).max() > 0.5 * STEP:
+        if residual > system.closed or np.abs(closed - x - step).max() > 0.5 * longest:
             return None
         worst, direction, x = max(worst, residual), closed - x, closed
     return worst if nullity_at(system, x) == nullity else None
@@ -131,7 +135,7 @@ def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: i
         return False
     if nullity_at(system, closed) != nullity:
         return False
-    return _walk(system, closed, direction, nullity, False) is not None
+    return _walk(system, closed, direction, nullity, False, FURTHER / DISTANCES[0]) is not None
 
 
 def reachable(system: LocalSystem, x: Floats, nullity: int, rest: Floats) -> Floats:
