@@ -157,7 +157,8 @@ def _quadric_families(h: Floats) -> list[Family]:
     for of in (up, down):
         x = (g[:, of] / np.sqrt(np.abs(values[of]))) @ V[:, of].T
         parts.append(x / np.sqrt(np.abs(np.einsum("si,ij,sj->s", x, h, x)))[:, None])
-    rows = parts[0] + parts[1]
+    level = ~(up | down)
+    rows = parts[0] + parts[1] + g[:, level] @ V[:, level].T
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     best = np.argsort(-np.linalg.norm(rows @ h, axis=1), kind="stable")
     return [Family(rows[best[0]], True, tuple(rows[best[1:]]))]
