@@ -70,7 +70,8 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     pose = read_poses(equations.centers, model.body_rows, q[None])[0]
     moved = move_bodies(mechanism, moves_to(model.mechanism, equations, pose))
     _set_velocities(moved, branch, q, speed * direction)
-    away = float(np.abs(x).max()) * model.units.length
+    # of the named points: some coordinates are directions, which have no length
+    away = float(np.abs(model.places @ x).max(initial=0.0))
     text = f"starts on the branch, {away:.3g} m from the singular configuration"
     if branch.instantaneous > branch.dimension:
         text += (

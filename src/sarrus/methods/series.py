@@ -458,8 +458,9 @@ class Series:
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
             reason, steps = self._take(room)
-            if not (self._t or self._start_pivot > RESOLVED_PIVOT or self._digits.taken):
-                self._certificate.start_resolved = self._resolve_start()
+            if self._start_pivot < 1.0 and not (self._t or self._digits.taken):
+                resolved = self._resolve_start() or self._start_pivot > RESOLVED_PIVOT
+                self._certificate.start_resolved = resolved
             self._find_most_regular(steps)
             leap = self._certificate.look(
                 pieces, self._seen[:steps], self._measure, ended=reason == return_codes.DONE
