@@ -41,7 +41,7 @@ def test_what_is_kept_is_read_back_and_private(place):
 
 
 @pytest.mark.slow
-def test_damage_is_noticed_deleted_and_told(place, caplog):
+def test_damage_is_noticed_deleted_and_reported(place, caplog):
     """Any changed, missing or added byte, at random; entries are removed, files without our header are not."""
     rng = np.random.default_rng(0)
     store = Store("a")
@@ -68,7 +68,7 @@ def test_damage_is_noticed_deleted_and_told(place, caplog):
             store.write("entry", content)
             assert path.read_bytes() == whole
             path.unlink()
-    assert "'entry' were not used (damaged)" in caplog.text
+    assert "'entry' was not used (damaged)" in caplog.text
     assert "'entry' there was not written by sarrus and stays" in caplog.text
 
 
@@ -116,7 +116,7 @@ def test_what_others_may_write_is_not_used(place, caplog, which):
 @only_root
 @pytest.mark.parametrize("which", ["root", "version", "entry"])
 def test_what_belongs_to_another_user_is_not_used(place, tmp_path, caplog, which):
-    """Another folder is taken then; one that others made beside temporary files is not, either."""
+    """Another folder is taken then; one that others made next to temporary files is not, either."""
     Store("a").write("entry", b"code")
     path = {"root": place, "version": place / "a", "entry": place / "a" / "entry"}[which]
     os.chown(path, USER, -1)
@@ -142,11 +142,11 @@ def test_without_a_disk_everything_works(place, monkeypatch, caplog):
         with store.alone("entry"):
             pass
     assert len(caplog.records) == 1
-    assert "every start compiles again" in caplog.text
+    assert "the next start compiles again" in caplog.text
 
 
 def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
-    """As in containers: beside temporary files; without these too, none, and it is said."""
+    """As in containers: next to temporary files; without these too, none, and it is said."""
 
     def no_home(path):
         raise RuntimeError("Could not determine home directory.")
@@ -166,7 +166,7 @@ def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
     assert "neither a home nor a folder" in caplog.text
 
 
-def test_a_full_disk_is_told_once(place, monkeypatch, caplog):
+def test_a_full_disk_is_reported_once(place, monkeypatch, caplog):
     """What cannot be written is left out; no half of it stays."""
     store = Store("a")
 
@@ -246,7 +246,7 @@ def test_a_real_process_with_harmed_caches(tmp_path, monkeypatch):
         entry.write_bytes(harmed)
         hits, said = run()
         assert hits == 0
-        assert "were not used (damaged)" in said
+        assert "was not used (damaged)" in said
         assert entry.read_bytes() == good or run()[0] == 1
     entry.write_bytes(pickle.dumps(Planted()))
     hits, said = run()
@@ -260,7 +260,7 @@ def test_a_real_process_with_harmed_caches(tmp_path, monkeypatch):
     (tmp_path / f"sarrus-code-{os.geteuid()}").touch()
     hits, said = run(SARRUS_CACHE_DIR="/proc/nowhere", TMPDIR=str(tmp_path))
     assert hits == 0
-    assert "are not kept" in said
+    assert "not kept, because" in said
     assert not (tmp_path / "planted").exists()
 
 
@@ -404,7 +404,7 @@ def test_an_entry_name_that_is_taken_stays_taken(place, tmp_path, caplog):
         assert store.read(name) is None
     cache.clear()
     assert look(*before) == before
-    assert "cannot be kept" in caplog.text
+    assert "not kept in" in caplog.text
 
 
 def test_processes_that_begin_together_share_a_new_place(place, monkeypatch, caplog):

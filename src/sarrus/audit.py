@@ -108,6 +108,23 @@ def audit(result: Result) -> Audit:
     """
     if not len(result.times):
         raise ValueError(f"'{result.name}' has no outputs to audit: {result.message}")
+    # constraints and forces differ from one segment to the next: the worst of each check counts
+    audits = [_checks(part) for part in result.segments or (result,) if len(part.times)]
+    names = dict.fromkeys(check.name for checks in audits for check in checks)
+    worst = [
+        min((c for checks in audits for c in checks if c.name == name), key=_margin)
+        for name in names
+    ]
+    return Audit(result.name, tuple(worst))
+
+
+def _margin(check: AuditCheck) -> tuple[bool, float]:
+    """Orders checks: those that do not hold first, then by their deviation."""
+    return check.holds, -check.deviation
+
+
+def _checks(result: Result) -> list[AuditCheck]:
+    """All checks of a result whose mechanism does not change."""
     found = _Auditor(result)
     checks = [
         found.newton_euler(),
@@ -123,18 +140,19 @@ def audit(result: Result) -> Audit:
         again = _repeat(result)
         if again is not None:
             checks.append(found.repetition(again))
-    return Audit(result.name, tuple(checks))
+    return checks
 
 
 def _repeat(result: Result) -> Result | None:
     """The same run by the default method at another tolerance; None if it cannot be repeated.
 
-    That is so at rest at the start only, where a user force was lost in a file, or where a branch was followed.
+    That is so at rest at the start only, after an event changed the mechanism, where a user force was lost in a
+    file, or where a branch was followed.
     """
     until = float(result.times[-1])
     own = result.settings.tolerance
     tolerance = REPEATED if own is None or not 0.3 < own / REPEATED < 3.0 else REPEATED_OTHERWISE
-    if until <= 0.0:
+    if until <= 0.0 or result.times[0] != 0.0:
         return None
     try:
         again = simulate(

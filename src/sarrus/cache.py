@@ -73,14 +73,21 @@ def places() -> list[Path]:
 class Store:
     """Cache entries of one version; without a folder it stores nothing.
 
-    version: a word that identifies everything they depend on; what: what they are, in a word for messages.
+    version: a word that identifies everything they depend on; what, without: what they are, and what happens
+    without them, for messages.
     """
 
-    def __init__(self, version: str, what: str = "kernels") -> None:
+    def __init__(
+        self,
+        version: str,
+        what: str = "compiled kernels",
+        without: str = "the next start compiles again",
+    ) -> None:
         self.version = version
         self.what = what
+        self.without = without
         self.folder: Directory | None = None
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         why = ""
         for place in places():
             try:
@@ -90,9 +97,9 @@ class Store:
                 why = why or f"{shown(place)} cannot be used ({_reason(error)})"
         if self.folder is None:
             why = why or "there is neither a home nor a folder for temporary files"
-            self._tell(f"compiled {what} are not kept: {why}; every start compiles again")
+            self._warn(f"{what}: not kept, because {why}; {without}")
         elif why:
-            self._tell(f"compiled {what} are kept in {shown(self.folder.path)}: {why}")
+            self._warn(f"{what}: kept in {shown(self.folder.path)}, because {why}")
 
     def read(self, name: str) -> bytes | None:
         """The bytes of an entry; None if it does not exist or cannot be trusted."""
@@ -123,9 +130,8 @@ class Store:
             _check_replaceable(self.folder, name)
             self.folder.write(name, MAGIC + self._sum(name, content) + content, mode=0o600)
         except OSError as error:
-            self._tell(
-                f"compiled {self.what} cannot be kept in {shown(self.folder.path)} ({_reason(error)}); this run "
-                "goes on, and the next compiles again"
+            self._warn(
+                f"{self.what}: not kept in {shown(self.folder.path)} ({_reason(error)}); {self.without}"
             )
 
     def has(self, name: str) -> bool:
@@ -134,7 +140,7 @@ class Store:
 
     def drop(self, name: str, why: str) -> None:
         """Remove an unusable entry if this program created it, and report it."""
-        self._tell(f"compiled {self.what} '{shown(name)}' were not used ({why}): compiled again")
+        self._warn(f"{self.what}: '{shown(name)}' was not used ({why}) and is made again")
         if self.folder is not None:
             with suppress(OSError):
                 _remove_entry(self.folder, name)
@@ -176,8 +182,8 @@ class Store:
         try:
             _claim(folder)
             if _close_to_others(folder) and _remove_all(folder):
-                self._tell(
-                    f"compiled {self.what} in {shown(folder.path)} were removed: others could write there"
+                self._warn(
+                    f"{self.what}: those in {shown(folder.path)} were removed, because others could write there"
                 )
         except OSError:
             folder.close()
@@ -190,9 +196,9 @@ class Store:
         text.update(content)
         return text.digest()
 
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
+    def _warn(self, sentence: str) -> None:
+        if sentence not in self._warned:
+            self._warned.add(sentence)
             log.warning(sentence)
 
 

@@ -9,6 +9,7 @@ the total size to be read is added up before any data are read.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -22,9 +23,9 @@ import numpy as np
 if TYPE_CHECKING:
     import h5py
 
-# attribute of files that end with a digest, and the first bytes of the digest
-SEALED, SEAL = "sealed", b"\nsarrus sha256 "
-SEAL_BYTES = len(SEAL) + 64
+# attribute of files that end with a digest, the first bytes of the digest, and those of the signature before it
+SEALED, SEAL, SIGNATURE = "sealed", b"\nsarrus sha256 ", b"\nsarrus hmac "
+SEAL_BYTES, SIGNATURE_BYTES = len(SEAL) + 64, len(SIGNATURE) + 64
 # bytes hashed at a time
 PIECE = 1 << 20
 # bytes that one byte of a file may expand to: the maximum of gzip
@@ -59,48 +60,60 @@ def _make(fill: Callable[[h5py.File], None]) -> io.BytesIO:
     return content
 
 
-def make_sealed(fill: Callable[[h5py.File], None]) -> memoryview:
-    """The same with a digest at its end, which `open_sealed` compares."""
+def make_sealed(fill: Callable[[h5py.File], None], key: bytes) -> memoryview:
+    """The same with a signature by a secret key and a digest at its end, which `open_sealed` compares."""
 
     def fill_sealed(file: h5py.File) -> None:
         file.attrs[SEALED] = True
         fill(file)
 
     content = _make(fill_sealed)
-    digest = hashlib.sha256(content.getbuffer()).hexdigest()
+    digest = hashlib.sha256(content.getbuffer())
+    signature = _signature(digest.digest(), key)
+    digest.update(signature)
     content.seek(0, os.SEEK_END)
-    content.write(SEAL + digest.encode())
+    content.write(signature + SEAL + digest.hexdigest().encode())
     return content.getbuffer()
+
+
+def _signature(digest: bytes, key: bytes) -> bytes:
+    return SIGNATURE + hmac.new(key, digest, "sha256").hexdigest().encode()
 
 
 @contextmanager
 def open_sealed(
-    path: Path, verify: bool, try_first: Callable[[], None] | None = None
+    path: Path, verify: bool, key: bytes, try_first: Callable[[], None]
 ) -> Iterator[h5py.File]:
     """A file to read; verify: compare its bytes with the digest stored with them, if there is one.
 
-    try_first: called before a file without a digest is passed to the HDF5 library, which damaged bytes can make
-    loop forever.
+    key: the secret with which this user signs files; try_first: called before a file without that signature is
+    passed to the HDF5 library, which damaged or malicious bytes can make loop forever.
     """
-    import h5py
-
     with open(path, "rb") as stream:
-        intact = _is_intact(stream) if verify else None
-        if intact is False:
-            raise _changed()
-        if verify and intact is None and try_first is not None:
+        if not verify:
+            with open_stream(stream) as file:
+                yield file
+            return
+        sealed, signed = _read_seal(stream, key)
+        if not signed:
             try_first()
-        try:
-            # HDF5 ignores what follows its own bytes
-            file = h5py.File(stream, "r")
-        except OSError as error:
-            raise HDF5Error(
-                f"it is not an HDF5 file, or damaged ({str(error).splitlines()[0]})"
-            ) from error
-        with file:
-            if verify and intact is None and SEALED in file.attrs:
+        with open_stream(stream) as file:
+            if not sealed and SEALED in file.attrs:
                 raise _changed()
             yield file
+
+
+def open_stream(stream: BinaryIO) -> h5py.File:
+    """An HDF5 file to read; raises HDF5Error if it is none."""
+    import h5py
+
+    try:
+        # HDF5 ignores what follows its own bytes
+        return h5py.File(stream, "r")
+    except OSError as error:
+        raise HDF5Error(
+            f"it is not an HDF5 file, or damaged ({str(error).splitlines()[0]})"
+        ) from error
 
 
 def _changed() -> HDF5Error:
@@ -110,21 +123,26 @@ def _changed() -> HDF5Error:
     )
 
 
-def _is_intact(stream: BinaryIO) -> bool | None:
-    """Whether the bytes of a file match the digest at its end; None if there is none."""
+def _read_seal(stream: BinaryIO, key: bytes) -> tuple[bool, bool]:
+    """Whether a file ends with a digest, and whether a key signed it; raises HDF5Error if it was changed."""
     size = stream.seek(0, os.SEEK_END) - SEAL_BYTES
     if size < 0:
-        return None
+        return False, False
     stream.seek(size)
     seal = stream.read()
     if not seal.startswith(SEAL):
-        return None
+        return False, False
+    # the signature is that of the bytes before it, the digest that of both
+    body = max(size - SIGNATURE_BYTES, 0)
     stream.seek(0)
     found = hashlib.sha256()
-    while size > 0 and (piece := stream.read(min(PIECE, size))):
-        found.update(piece)
-        size -= len(piece)
-    return seal == SEAL + found.hexdigest().encode()
+    for start in range(0, body, PIECE):
+        found.update(stream.read(min(PIECE, body - start)))
+    expected, signature = _signature(found.digest(), key), stream.read(size - body)
+    found.update(signature)
+    if seal != SEAL + found.hexdigest().encode():
+        raise _changed()
+    return True, hmac.compare_digest(signature, expected)
 
 
 @dataclass(frozen=True)

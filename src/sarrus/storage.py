@@ -11,9 +11,11 @@ first its total size, before any data are read (hdf5.py), then its types and sha
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,9 @@ from numpy.typing import NDArray
 
 from . import kernels
 from . import model as model_package
+from . import segments as segment_package
 from .arrays import Floats
+from .cache import Store
 from .disk import write_file
 from .foreign import ForeignError, ProcessLimits, ask
 from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
@@ -41,17 +45,21 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
-VERSION = 3
+VERSION = 4
 # smaller arrays are not worth compressing
 SMALL = 256
 # generous CPU time to load HDF5 and read a small file [s]; lower bound of the read rate [bytes/s]
 START_SECONDS, READ_RATE = 5.0, 5_000_000
 # more bytes than any process has
 MOST_MEMORY = 1 << 46
+# length of the key that signs files
+KEY_BYTES = 32
 # members of every file
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
 # values that a record computes on access; stored, because they may need functions that are not stored
 DERIVED = ("a", "norms", "energies", "drive_forces")
+# a part of a run with its own model
+SEGMENT = "RunSegment"
 
 
 class SavedResultError(ValueError):
@@ -77,6 +85,8 @@ def save_parts(
 
     def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
+        # joints that events of the run may lock have coordinates of the model
+        file.attrs["lockable"] = json.dumps(mechanism.lockable)
         file["mechanism"] = to_text(to_data(plain))
         _write(file, "user_forces", forces, model)
         _write(file, "model", _signature(model), model)
@@ -87,7 +97,7 @@ def save_parts(
         for name, arrays in groups.items():
             _write_arrays(file.create_group(name), arrays)
 
-    return write_file(path, make_sealed(fill))
+    return write_file(path, make_sealed(fill, _signing_key()))
 
 
 def load_parts(
@@ -96,7 +106,7 @@ def load_parts(
     """The mechanism, its model, and parts by name; raises SavedResultError."""
     path = Path(path)
     wanted = [*MEMBERS, *names]
-    with _explained(path), open_sealed(path, verify, lambda: try_result(path, names)) as file:
+    with _opened(path, verify) as file:
         if file.attrs.get("format") != FORMAT:
             raise SavedResultError(f"{path} holds no result that `Result.save` wrote")
         if file.attrs.get("version") != VERSION:
@@ -108,30 +118,52 @@ def load_parts(
 
 def load_arrays(path: Path, group: str, verify: bool) -> Arrays:
     """A group of further arrays; raises SavedResultError."""
-    with _explained(path), open_sealed(path, verify, lambda: try_result(path, [group])) as file:
+    with _opened(path, verify) as file:
         below = _branch(scan(file, [group], path.stat().st_size, _room)[group])
         return {
             _name(leaf): np.asarray(leaf.numbers()) for leaf in map(_leaf, below.members.values())
         }
 
 
-def try_result(path: Path, names: Iterable[str]) -> None:
-    """Read members of a file in a child process, with limits on time and memory; raises SavedResultError.
+@contextmanager
+def _opened(path: Path, verify: bool) -> Iterator[h5py.File]:
+    with (
+        _explained(path),
+        open_sealed(path, verify, _signing_key(), lambda: _read_in_child(path)) as file,
+    ):
+        yield file
+
+
+@cache
+def _signing_key() -> bytes:
+    """The secret with which this user's results are signed: the HDF5 library wrote them and can read them.
+
+    Without a folder to keep it in, it lasts as long as this process.
+    """
+    store = Store(
+        "signatures", "the key that signs saved results", "other processes read them twice"
+    )
+    with store.alone("key"):
+        key = store.read("key")
+        if key is None or len(key) != KEY_BYTES:
+            key = secrets.token_bytes(KEY_BYTES)
+            store.write("key", key)
+    return key
+
+
+def _read_in_child(path: Path) -> None:
+    """Read a file in a child process first, with limits on time and memory; raises SavedResultError.
 
     Damaged or malicious bytes can trap the HDF5 library in an endless loop that Ctrl-C does not end.
     """
-    with _explained(path):
-        limits = ProcessLimits(
-            cpu=START_SECONDS + path.stat().st_size // READ_RATE,
-            memory=int(min(_room(), MOST_MEMORY)),
-        )
-        question = {"path": str(path.absolute()), "names": [*MEMBERS, *names]}
-        try:
-            ask("hdf5_reader", question, limits)
-        except ForeignError as error:
-            raise SavedResultError(
-                f"{path} cannot be read: {error}; save the result again"
-            ) from error
+    limits = ProcessLimits(
+        cpu=START_SECONDS + path.stat().st_size // READ_RATE,
+        memory=int(min(_room(), MOST_MEMORY)),
+    )
+    try:
+        ask("hdf5_reader", {"path": str(path.absolute())}, limits)
+    except ForeignError as error:
+        raise SavedResultError(f"{path} cannot be read: {error}; save the result again") from error
 
 
 @contextmanager
@@ -186,6 +218,7 @@ def _read_parts(
     )
     for name, *points in _read(file["user_forces"], None, {}):
         mechanism.user_force(name, points, _not_kept(name, path))
+    mechanism.lockable = [str(name) for name in json.loads(file.word("lockable"))]
     model = model_package.make_model(mechanism)
     before, now = _leaf(file["model"]).numbers(), _signature(model)
     if before.shape != now.shape or not np.allclose(before, now, SAME_MODEL, SAME_MODEL):
@@ -214,6 +247,8 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
         return
     below = group.create_group(name, track_order=True)
     below.attrs["class"] = type(value).__name__
+    if type(value).__name__ == SEGMENT:
+        model = value.outcome.record.model
     for part, item in parts.items():
         _write(below, part, item, model)
 
@@ -255,6 +290,11 @@ def _read(node: GroupNode | Leaf, model: Any, sizes: dict[str, int]) -> Any:
     if isinstance(node, Leaf):
         return json.loads(node.text()) if node.node.attrs.get("json") else node.numbers()
     word = node.word("class")
+    if word == SEGMENT:
+        model = segment_package.segment_results.segment_model(
+            model, str(_read(node["parts"], None, {}))
+        )
+        sizes = sizes_of(model)
     parts = {name: _read(member, model, sizes) for name, member in node.members.items()}
     if word == "Model":
         return model
@@ -272,7 +312,13 @@ def _makers() -> dict[str, Callable[..., Any]]:
     """The classes a file may contain, by name."""
     from .methods import Motion, Outcome, Record, Status
     from .methods.monitor import MonitoredSteps, Piece, Watch
-    from .methods.outcome import AccelerationRule, LocatedEvents, MotionPart, StepHistory
+    from .methods.outcome import (
+        AccelerationRule,
+        LocatedEvents,
+        MotionPart,
+        RunSegment,
+        StepHistory,
+    )
 
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)
@@ -288,6 +334,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
         Record,
         kernels.recording.Sampling,
         MonitoredSteps,
+        RunSegment,
         StepHistory,
         Watch,
     )

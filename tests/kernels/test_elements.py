@@ -1,4 +1,4 @@
-"""Each element beside a slow twin: laws, derivatives by complex steps, series by exact polynomials."""
+"""Each element next to a slow reference: laws, derivatives by complex steps, series by exact polynomials."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from sarrus.kernels.compiler import entry
-from sarrus.kernels.elements import drive, spring, torsion, turning
+from sarrus.kernels.elements import ball_damper, drive, spring, torsion, turning
 
 # wrappers are compiled in every run of the tests
 pytestmark = pytest.mark.slow
@@ -58,6 +58,17 @@ def call_series(springs, torsions, products, fc, theta, known, w, work):
     turning.add_work(products, fc, known, work[2])
 
 
+@entry
+def call_ball_damper(dampers, f, df, fc, known, w, A, B, sums, series, work):
+    """What a ball damper exerts, its derivatives and power; coefficients of its force and work."""
+    ball_damper.add_weights(dampers, f, df, w)
+    ball_damper.add_derivatives(dampers, f, df, 0, A, B)
+    sums[0] = ball_damper.add_power(dampers, f, df, 0.0)
+    for k in range(known):
+        ball_damper.add_coefficient(dampers, fc, k, series[k])
+    ball_damper.add_work(dampers, known, work)
+
+
 class Only(NamedTuple):
     """Loads that are nothing but drives."""
 
@@ -72,7 +83,7 @@ def call_drives(loads, t, order):
         drive.drive_coefficients(loads, m)
 
 
-# the twins, for complex numbers too
+# the references, for complex numbers too
 
 NUMBERS = np.array([30.0, 2.0, 0.7, 3.0])
 
@@ -94,6 +105,13 @@ def torsion_twin(p, f, df, turns=0):
     angle = np.arctan(s / c) + 2 * np.pi * turns
     moment = p[3] - p[0] * (angle - p[2]) - p[1] * rate
     return np.concatenate([-moment * s * x, moment * c * x, moment * (c * b - s * u)])
+
+
+def ball_damper_twin(c, f, df):
+    """w[u_i] = -c/2 sum_j R_ij' v_j, w[v_j] = -c/2 sum_i R_ij' u_i."""
+    (u, v), (du, dv) = (x.reshape(2, 3, 3) for x in (f, df))
+    rates = du @ v.T + u @ dv.T
+    return -0.5 * c * np.concatenate([(rates @ v).ravel(), (rates.T @ u).ravel()])
 
 
 def complex_jacobian(function, x):
@@ -146,7 +164,7 @@ def test_slopes_of_right_sides():
 
 
 def test_spring_at_a_state():
-    """Forces by the twin, derivatives by complex steps, power = rate of the energy and damping."""
+    """Forces by the reference, derivatives by complex steps, power = rate of the energy and damping."""
     springs = spring.Springs(np.array([0]), NUMBERS[None])
     f, df = random_state(3)
     w, A, B, sums = np.zeros(3), np.zeros(9), np.zeros(9), np.zeros(2)
@@ -167,7 +185,7 @@ def test_spring_at_a_state():
 
 
 def test_torsion_at_a_state():
-    """Forces by the twin two turns on, derivatives by complex steps, power of damper and torque."""
+    """Forces by the reference two turns on, derivatives by complex steps, power of damper and torque."""
     torsions = torsion.Torsions(np.array([0]), NUMBERS[None])
     f, df = random_state(9)
     w, A, B, sums = np.zeros(9), np.zeros(81), np.zeros(81), np.zeros(2)
@@ -189,6 +207,52 @@ def test_torsion_at_a_state():
     # all power is M theta'; what is left of it without the spring has no potential
     loose = NUMBERS * (0, 1, 1, 1)
     np.testing.assert_allclose(sums[1], torsion_twin(loose, f, df) @ df, rtol=1e-12)
+
+
+def test_ball_damper():
+    """Forces by the reference, derivatives by complex steps; coefficients of force and work by polynomials."""
+    rng = np.random.default_rng(5)
+    fc = np.zeros((18, ORDER + 2))
+    fc[:, :4] = rng.normal(size=(18, 4))
+    f, df = fc[:, 0].copy(), fc[:, 1].copy()
+    dampers = ball_damper.make_series(
+        ball_damper.BallDampers(np.array([0]), np.array([0.7])), ORDER + 2
+    )
+    w, A, B, sums = np.zeros(18), np.zeros(216), np.zeros(216), np.zeros(1)
+    series, work = np.zeros((ORDER, 18)), np.zeros(2 * ORDER + 4)
+    call_ball_damper(dampers, f, df, fc, ORDER, w, A, B, sums, series, work)
+    np.testing.assert_allclose(w, ball_damper_twin(0.7, f, df), rtol=1e-13)
+    np.testing.assert_allclose(sums[0], w @ df, rtol=1e-13)
+    for found, twin in (
+        (A, complex_jacobian(lambda x: ball_damper_twin(0.7, x, df), f)),
+        (B, complex_jacobian(lambda x: ball_damper_twin(0.7, f, x), df)),
+    ):
+        dense = np.zeros((18, 18))
+        for value, place in zip(found, ball_damper.list_entries(dampers), strict=True):
+            dense[place] += value
+        np.testing.assert_allclose(dense, twin, rtol=1e-12, atol=1e-12)
+    forms = np.array([Polynomial(row) for row in fc])
+    rates = np.array([form.deriv() for form in forms])
+    twin = ball_damper_twin(0.7, forms, rates)
+    for found, exact in zip(series.T, twin, strict=True):
+        np.testing.assert_allclose(found, exact.coef[:ORDER], atol=1e-11, rtol=1e-11)
+    done = (twin @ rates).integ()
+    np.testing.assert_allclose(work[:ORDER], done.coef[:ORDER], atol=1e-10, rtol=1e-11)
+
+
+def test_a_unit_moment_on_orthonormal_directions_has_the_power_of_its_axis():
+    """What `eval_decay` weighs: the moment e on the second body has the power e . (relative angular velocity)."""
+    rng = np.random.default_rng(8)
+    turns = [np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(2)]
+    spins = rng.normal(size=(2, 3))
+    f = np.concatenate([turn.ravel() for turn in turns])
+    rates = [np.cross(spin, turn) for spin, turn in zip(spins, turns, strict=True)]
+    dampers = ball_damper.BallDampers(np.array([0]), np.array([1.0]))
+    for axis in range(3):
+        w = np.zeros(18)
+        ball_damper.add_moment(dampers, 0, axis, f, w)
+        power = w @ np.concatenate([rate.ravel() for rate in rates])
+        np.testing.assert_allclose(power, (spins[1] - spins[0])[axis], rtol=1e-12)
 
 
 def taylor(function, count):

@@ -15,9 +15,11 @@ LISTS = (
     "torques",
     "springs",
     "torsions",
+    "ball_dampers",
     "rotors",
     "couplings",
     "drives",
+    "limits",
     "velocities",
     "angular_velocities",
 )
@@ -58,6 +60,7 @@ def plane_of_everything():
     m.rotor("flywheel", "pin", inertia=0.02)
     m.rotor("rack", "slider", mass=1 / 7)
     m.coupling("gear", "pin", "slider", ratio=-17 / 43)
+    m.limit("stops", "pin", lower=-0.1, upper=1 / 3, restitution=0.7)
     m.drive("constant", "pin", 0.5)
     m.drive("cubic", "pin", Polynomial((0.1, -2.0, 0.0, 1e-9)))
     m.drive("sine", "slider", Sine(0.01, 2.0, phase=1.0, offset=-0.5))
@@ -89,6 +92,7 @@ def space_of_everything():
     m.point_on_line("wire", m.ground, "über", at=(0, 0, 0), axis=(1, 0, 0))
     m.distance("bar", "1", "über", start=(0, 0, 1), end=(0, 0, 0))
     m.rotor("gyro", "ball", inertia=1e-3)
+    m.ball_damper("grease", "ball", damping=1 / 30)
     m.torque("turn", "full", (1, 2, 3), fixed_in="body")
     m.set_angular_velocity("full", (0, 150, -4.61538))
     m.spherical("open", m.ground, "full", at=((0, 0, 1), (0, 0.1, 1)))

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Floats, plain_sum
+from ..arrays import Floats, first_largest, plain_sum
 from ..kinematics.configuration import Pose
 from ..kinematics.gap_closing import DENSE, STEPS, lower_gaps, project_out, solve_damped
 from ..mechanism import Gap, Mechanism, Move
@@ -283,7 +283,7 @@ def describe_gap(equations: JointEquations, found: Closing) -> tuple[list[str], 
     """The loop through the joint with the largest gap, and a sentence about it."""
     gaps = joint_gaps(equations, found.gaps)
     scale = np.where(equations.row_about, equations.length, 1.0)
-    pair = int(equations.row_pair[int(np.argmax(np.abs(found.gaps) * scale))])
+    pair = int(equations.row_pair[first_largest(np.abs(found.gaps) * scale)])
     worst = equations.joints[equations.pair_joint[pair]]
     joints, bodies = find_loop(equations, pair)
     here = f"where gaps are least, joint '{worst}' is open by {gaps[worst]}"

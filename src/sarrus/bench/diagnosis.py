@@ -47,6 +47,8 @@ OFF_PATH = 0.01
 # Relative to the largest kinetic energy. Files of three digits and velocities that violate the constraints by
 # half a percent stay below; one of 40 windows on another branch takes two percent.
 OFF_ENERGY = 0.01
+# Share of that difference: with more of it before the departure, the motion deviates gradually.
+SUDDEN = 0.3
 # Consecutive rows that indicate a branch (fewer are corrupted rows). Rows off the branch may agree by chance for a
 # while.
 LASTING, RETURNED = 3, 30
@@ -54,6 +56,8 @@ LASTING, RETURNED = 3, 30
 FROZEN = 0.02
 # A smooth error does not rise and fall tenfold within one row; below this value [m] or [m/s] no limit is affected.
 ALONE, SPOILT = 10.0, 1e-5
+# Share of the bend of the motion from row to row: where it is larger than the error, nothing is spoilt.
+CURVED = 0.1
 # [s]; a larger delay or lead cannot be distinguished from one revolution more or less.
 LONGEST_LAG = 0.95
 
@@ -139,11 +143,13 @@ def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
     """Explain the errors of a sample; a good sample gets no sentence. fit: also simulate with other values."""
     if not len(sample.times):
         return Causes(findings=("there are no rows",))
-    remarks = list(_remarks(sample))
+    remarks = [*_angle_mistakes(sample), *_remarks(sample)]
+    error = _misfit(sample)
     frozen, moving = _frozen(sample)
     if frozen is not None and (moving or sample.branch is None):
-        return Causes(findings=(frozen, *remarks))
-    error = _misfit(sample)
+        # A constant column may be another one in the wrong place.
+        mistake, _ = _explain(sample, error, fit=False)
+        return Causes(findings=(mistake or frozen, *remarks))
     if passed and error < NOTEWORTHY:
         return Causes(findings=tuple(remarks))
     mistake, likeness = _explain(sample, error, fit)
@@ -151,13 +157,15 @@ def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
         return Causes(findings=(mistake, *remarks))
     spoilt = list(_spoilt_rows(sample))
     left = _find_branch(sample)
-    if left is not None:
-        return Causes(left[0], left[1], (left[1], *spoilt, *remarks))
+    if left is not None and left.sure:
+        return Causes(left.time, left.sentence, (left.sentence, *spoilt, *remarks))
     if frozen is not None:
         return Causes(findings=(frozen, *remarks))
-    disagreement = list(_energy_remark(sample))
-    phase = list(_phase(sample, sure=not disagreement))
     looks = [] if likeness is None else [likeness]
+    if left is not None and not looks:
+        looks = [f"looks like this: {left.sentence}"]
+    disagreement = list(_energy_remark(sample))
+    phase = [] if left is not None else list(_phase(sample, sure=not disagreement))
     return Causes(findings=(*spoilt, *looks, *phase, *disagreement, *remarks))
 
 
@@ -167,7 +175,7 @@ def _remarks(sample: Sample) -> Iterator[str]:
     first = 0.0 if energy is None else float(energy[0])
     if first != 0.0:
         yield (
-            f"the energy starts with {first:.6g} J; the source asks for 0 at the start "
+            f"the energy starts with {first:.6g} J; the source requires 0 at the start "
             "(the drift is counted from the first value)"
         )
     for level in ("position", "velocity", "acceleration"):
@@ -239,24 +247,24 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     least = max(rounding, RIVAL * min(x.left for x in good))
     rivals = sorted((x for x in good if x.left < least), key=lambda x: (x.digits, x.left))
     best = rivals[0]
-    told = f"{best.sentence} (then the error is {best.left:.1g} of the motion, not {error:.1g})"
+    sentence = f"{best.sentence} (then the error is {best.left:.1g} of the motion, not {error:.1g})"
     few = best.digits <= FEW_DIGITS
     if best.left < rounding and few:
-        return told, None
+        return sentence, None
     if len(rivals) > 1 and rivals[1].digits == best.digits:
         # The explanations are equally good.
         return None, None
-    told = f"looks like this: {told}"
-    return (told, None) if best.left < CLEAR * error and few else (None, told)
+    sentence = f"looks like this: {sentence}"
+    return (sentence, None) if best.left < CLEAR * error and few else (None, sentence)
 
 
 def _relative_rounding(sample: Sample) -> float:
     """Return the error an explanation may leave, relative to the motion: rounding of file or simulation."""
-    told = [
+    errors = [
         sample.rounding.get(n, 0.0) / max(np.abs(sample.columns[n]).max(), 1e-3)
         for n in sample.names
     ]
-    return max(EXACT, 2.0 * max(told, default=0.0))
+    return max(EXACT, 2.0 * max(errors, default=0.0))
 
 
 def _fitted(sample: Sample) -> Iterator[Explanation]:
@@ -286,8 +294,12 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
         if name in number:
             changed = {**columns, name: -columns[name]}
             yield Sample(problem, changed), f"column {number[name]} ({name}) has the wrong sign"
-    scaled = {name: columns[name] / 1000.0 for name in sample.names}
-    yield Sample(problem, {**columns, **scaled}), "lengths look like millimetres; write metres"
+    for which, words in (
+        (sample.names, "lengths look like millimetres; write metres"),
+        (sample.places, "coordinates look like millimetres, velocities do not; write metres"),
+    ):
+        scaled = {name: columns[name] / 1000.0 for name in which}
+        yield Sample(problem, {**columns, **scaled}), words
     if sample.branch is not None:
         for relative in sample.branch.relatives(columns):
             options = {**problem.options, **relative}
@@ -301,6 +313,25 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
                 Sample(other, columns),
                 f"these are data of {words}; judge them with {flags}, or run {_options(problem)}",
             )
+
+
+def _angle_mistakes(sample: Sample) -> Iterator[str]:
+    """Yield columns of angles that have another unit or sign; they are not among those of the observed point."""
+    number = {name: i + 1 for i, name in enumerate(sample.problem.columns)}
+    for name in ("angle", "rate"):
+        if name not in sample.columns or name not in sample.exact:
+            continue
+        exact: Columns = {name: sample.exact[name]}
+        given = sample.columns[name]
+        error = _relative_error({name: given}, exact, [name])
+        for factor, words in (
+            (np.pi / 180.0, "looks like degrees; write radians"),
+            (-1.0, "looks as if it had the wrong sign"),
+            (-np.pi / 180.0, "looks like degrees with the wrong sign; write radians"),
+        ):
+            left = _relative_error({name: factor * given}, exact, [name])
+            if error > NOTEWORTHY and left < BETTER * error and left < FITS:
+                yield f"column {number[name]} ({name}) {words}"
 
 
 def _misfit(sample: Sample) -> float:
@@ -328,7 +359,19 @@ def _options(problem: Problem) -> str:
 # Another branch.
 
 
-def _find_branch(sample: Sample) -> tuple[float, str] | None:
+@dataclass(frozen=True)
+class Departure:
+    """When [s] and how a motion left its branch.
+
+    sure: False if the columns deviate from the branch gradually from the start on, as with other masses.
+    """
+
+    time: float
+    sentence: str
+    sure: bool = True
+
+
+def _find_branch(sample: Sample) -> Departure | None:
     """Return when and how the motion left its branch or path; None if it did not, or if this is unknown."""
     branch, times = sample.branch, sample.times
     if branch is None:
@@ -341,7 +384,7 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
             f"left the {branch.path} at t = {times[first]:.4g} s: off it by "
             f"{distance[first]:.2g} m, up to {distance[first:].max():.2g} m later"
         )
-        return float(times[first]), sentence + _return(times, back)
+        return Departure(float(times[first]), sentence + _return(times, back))
     off, telling = _off_energy(sample)
     stretch = _first_stretch(off, telling)
     if stretch is None:
@@ -366,11 +409,31 @@ def _find_branch(sample: Sample) -> tuple[float, str] | None:
         )
     worst = max(sample.names, key=lambda n: sample.error[n][first])
     names = " and ".join(n for n in (", ".join(sample.names[:-1]), sample.names[-1]) if n)
-    return left, (
+    sentence = (
         f"left the {branch.name} {where}: from t = {times[first]:.4g} s on, {names} are not those of "
         f"that branch with the energy given ({worst} off by {sample.error[worst][first]:.2g} "
         f"{unit_of(worst)} there)" + _return(times, back)
     )
+    return Departure(left, sentence, _is_sudden(sample, left))
+
+
+def _is_sudden(sample: Sample, left: float) -> bool:
+    """Return whether the recomputed energy agrees with the energy column up to the time of departure [s].
+
+    A motion with other masses or dimensions deviates gradually, also where no branches meet.
+    """
+    energy = sample.recomputed
+    assert energy is not None
+    before = (sample.times <= left) & ~np.isnan(energy)
+    given = sample.columns["energy"] - sample.columns["energy"][0]
+    gap = np.abs(energy - given)[before]
+    return bool(gap.max(initial=0.0) < SUDDEN * _allowed_energy(sample))
+
+
+def _allowed_energy(sample: Sample) -> float:
+    """Return the difference of energy column and recomputed energy that does not indicate another branch [J]."""
+    assert sample.branch is not None
+    return max(OFF_ENERGY * sample.branch.scale, sample.problem.limits.energy_drift or 0.0)
 
 
 def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
@@ -380,7 +443,7 @@ def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
     if branch is None or energy is None or sample.drift is None:
         return nothing, nothing
     given = sample.columns["energy"] - sample.columns["energy"][0]
-    allowed = max(OFF_ENERGY * branch.scale, sample.problem.limits.energy_drift or 0.0)
+    allowed = _allowed_energy(sample)
     telling = ~np.isnan(energy)
     # A wrong energy column next to a motion that conserves its energy does not indicate another branch.
     off = telling & (np.abs(energy - given) > allowed) & (np.abs(energy) > allowed)
@@ -422,8 +485,7 @@ def _energy_remark(sample: Sample) -> Iterator[str]:
     gap = np.abs(sample.recomputed - given)
     gap[np.isnan(gap)] = 0.0
     worst = int(np.argmax(gap))
-    allowed = max(OFF_ENERGY * sample.branch.scale, sample.problem.limits.energy_drift or 0.0)
-    if gap[worst] > allowed:
+    if gap[worst] > _allowed_energy(sample):
         yield (
             f"at t = {sample.times[worst]:.4g} s the energy column says {given[worst]:.3g} J, the "
             f"observed point {sample.recomputed[worst]:.3g} J: one of them is wrong, or the loops are "
@@ -438,6 +500,15 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
     """Yield isolated rows that deviate while their neighbours do not."""
     floors = dict.fromkeys(sample.names, SPOILT)
     errors = dict(sample.error)
+    elsewhere = _misfit(sample) > NOTEWORTHY
+
+    def bend(name: str) -> Floats:
+        """What a row has to stand out of: the bends of its motion, of all of it where the whole file is off."""
+        out = np.zeros(len(sample.times))
+        if name in sample.exact and len(out) > 2:
+            out[1:-1] = np.abs(np.diff(sample.exact[name], 2))
+        return np.full(len(out), ALONE * out.max()) if elsewhere else CURVED * out
+
     if sample.drift is not None:
         floors["energy"] = sample.problem.limits.energy_drift or SPOILT
         errors["energy"] = sample.drift
@@ -448,12 +519,12 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
             continue
         highest = np.zeros(len(error))
         for shift in (-2, -1, 1, 2):
-            beside = np.roll(error, shift)
+            shifted = np.roll(error, shift)
             # Beyond the ends there is no neighbour.
-            beside[: max(shift, 0)] = 0.0
-            beside[len(error) + min(shift, 0) :] = 0.0
-            highest = np.maximum(highest, beside)
-        alone = (error > floor) & (error > ALONE * highest)
+            shifted[: max(shift, 0)] = 0.0
+            shifted[len(error) + min(shift, 0) :] = 0.0
+            highest = np.maximum(highest, shifted)
+        alone = (error > floor) & (error > ALONE * highest) & (error > bend(name))
         found += [(float(error[i]), name, int(i)) for i in np.flatnonzero(alone)]
     found.sort(reverse=True)
     for size, name, i in found[:3]:
@@ -472,9 +543,12 @@ def _phase(sample: Sample, sure: bool) -> Iterator[str]:
     if error < NOTEWORTHY:
         return
     branch = sample.branch
+    on_branch = branch is not None and sure
     stays = f"stays on the {branch.name}" if branch is not None and sure else "has the right form"
     lag, left_over, before = _lag(sample)
-    if left_over < 2.0 * BETTER * before and lag != 0.0:
+    # Without a branch, nothing but the fit shows that it is the same motion.
+    fits = left_over < (2.0 * BETTER * before if on_branch else min(FITS, BETTER * before))
+    if fits and lag != 0.0:
         word = "late" if lag > 0 else "early"
         shifted = Sample(sample.problem, {**sample.columns, "t": sample.times - lag})
         if _misfit(shifted) < BETTER * error:

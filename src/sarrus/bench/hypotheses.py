@@ -1,10 +1,11 @@
 """Parameters of a mechanism that a person may have wrong, fitted to columns: gravity, initial speed, size, a mass.
 
-A hypothesis is the mechanism with one parameter multiplied by a factor s. The Gauss-Newton method fits the factor,
+A hypothesis is the mechanism with one parameter multiplied by a factor s. The best of some factors is improved by
+the Gauss-Newton method,
 
     s <- s - J . r / (J . J),     r: simulated columns minus the given ones, by row and relative to their motion,
 
-first to the first rows, where every motion is almost linear in s, then to more and more rows, so that the phase of
+first on the first rows, where every motion is almost linear in s, then on more and more rows, so that the phase of
 the simulated motion never slips by a revolution. A hypothesis whose best factor does not fit some rows is dropped.
 """
 
@@ -16,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from .. import problems
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.mechanism import vary
@@ -24,14 +26,22 @@ from ..simulate import simulate
 
 # Fractions of the rows that are fitted one after another.
 SHARES = (0.05, 0.15, 0.4, 1.0)
+# Factors from which a fit starts: the best of them on the first rows that determine it; those of the other sign.
+FACTORS = (1.0, 0.1, 0.25, 0.5, 0.75, 1.5, 2.0, 3.0, 5.0, 10.0)
+OTHER_FACTORS = (0.0, -0.5, -1.0, -2.0)
+# Relative to the factor, or to this one if it is smaller: the longest step.
+LONGEST_STEP, SMALL_FACTOR = 0.5, 0.1
 # Smallest and largest number of fitted rows.
 LEAST_ROWS, MOST_ROWS = 8, 400
-# Relative to the motion: a hypothesis with a larger error on any fraction of the rows is dropped.
-DROPPED = 0.05
+# Relative to the motion: a hypothesis with a larger error in this share of any fraction of the rows is dropped.
+DROPPED, MOST_FIT = 0.05, 0.95
 # Iterations on a fraction of the rows and on all rows; change of the factor at which the iteration ends.
 FEW_STEPS, MOST_STEPS, SMALL_CHANGE = 3, 8, 1e-9
-# Largest number of simulations of all fits together: a diagnosis may take some seconds.
-MOST_SIMULATIONS = 80
+# A step that leaves more than this share of the sum of squares is the last one: rounding, or another cause.
+STALLED = 0.5
+# Largest number of simulations of all fits together; part of the rows counts as that part of one. A diagnosis may
+# take some seconds.
+MOST_SIMULATIONS = 120
 # Largest number of digits of a number written by a person; relative difference of numbers that count as equal.
 MOST_DIGITS, SAME = 7, 3e-7
 # [m/s^2]: the only number with many digits that people write.
@@ -72,22 +82,20 @@ class Fit:
     def number(self, accuracy: float) -> str:
         """Return the fitted value with no more digits than its relative accuracy requires."""
         h = self.hypothesis
-        accuracy = max(accuracy, SAME)
-        if abs(self.factor) <= accuracy:
+        if abs(self.factor) <= max(accuracy, SAME):
             return "0"
         value = self.factor * h.value
         if h.name == GRAVITY and abs(abs(value) - STANDARD_GRAVITY) <= SAME * STANDARD_GRAVITY:
             return f"{STANDARD_GRAVITY}"
-        texts = [f"{value:.{n}g}" for n in range(1, MOST_DIGITS + 1)]
-        close = (text for text in texts if abs(float(text) - value) <= accuracy * abs(value))
-        return f"{float(next(close, texts[-1])):.{MOST_DIGITS}g}"
+        return _shorten(value, accuracy)
 
     def digits(self, accuracy: float) -> int:
         """Return its number of digits: people write few, while a value that merely imitates another has many."""
         number = self.number(accuracy)
         if number == f"{STANDARD_GRAVITY}":
             return 1
-        return len(number.split("e")[0].strip("-").replace(".", "").strip("0"))
+        # Twice a number with many digits is as simple as a number with one.
+        return min(_count_digits(number), _count_digits(_shorten(self.factor, accuracy)))
 
     def sentence(self, accuracy: float) -> str:
         """Return a sentence on what would be wrong."""
@@ -97,8 +105,21 @@ class Fit:
         return f"{h.name} is {number} {h.unit}, that of the problem {h.value:.6g} {h.unit}"
 
 
-def list_hypotheses(mechanism: Mechanism) -> Iterator[Hypothesis]:
-    """Yield the parameters of a mechanism that may be wrong."""
+def _shorten(value: float, accuracy: float) -> str:
+    """Return a value with no more digits than its relative accuracy requires."""
+    texts = [f"{value:.{n}g}" for n in range(1, MOST_DIGITS + 1)]
+    near = max(accuracy, SAME) * abs(value)
+    close = (text for text in texts if abs(float(text) - value) <= near)
+    return f"{float(next(close, texts[-1])):.{MOST_DIGITS}g}"
+
+
+def _count_digits(number: str) -> int:
+    """Return the number of digits of a number as written, without zeros at its ends."""
+    return len(number.split("e")[0].strip("-").replace(".", "").strip("0"))
+
+
+def list_hypotheses(problem: Problem, mechanism: Mechanism) -> Iterator[Hypothesis]:
+    """Yield the parameters of a problem and its mechanism that may be wrong."""
     g = float(np.linalg.norm(mechanism.gravity))
     if g > 0.0:
         yield Hypothesis(GRAVITY, g, "m/s^2", lambda m, s: vary(m, gravity=s), signed=True)
@@ -109,6 +130,7 @@ def list_hypotheses(mechanism: Mechanism) -> Iterator[Hypothesis]:
         )
     if not mechanism.drives:
         yield Hypothesis("the lengths", 1.0, "", lambda m, s: vary(m, size=s))
+    yield from _list_options(problem)
     if 1 < len(mechanism.bodies) <= MOST_BODIES:
         masses = [body.mass for body in mechanism.bodies]
         for body in mechanism.bodies:
@@ -117,6 +139,23 @@ def list_hypotheses(mechanism: Mechanism) -> Iterator[Hypothesis]:
                 more = ", or of a body like it," if masses.count(body.mass) > 1 else ""
                 name = f"the mass of '{body.name}'{more}"
                 yield Hypothesis(name, body.mass, "kg", partial(_with_mass, body.name))
+
+
+def _list_options(problem: Problem) -> Iterator[Hypothesis]:
+    """Yield the options of a problem that are quantities: a section, a damping, a speed."""
+    if problem.id not in problems.names():
+        return
+    for option in problems.options(problem.id):
+        value = problem.options[option.name]
+        if not option.whole and value:
+            change = partial(_with_option, problem, option.name)
+            yield Hypothesis(f"option {option.name}", value, option.unit, change)
+
+
+def _with_option(problem: Problem, name: str, mechanism: Mechanism, factor: float) -> Mechanism:
+    """Return the mechanism of the problem with an option multiplied by a factor; `mechanism` is replaced."""
+    value = factor * problem.options[name]
+    return problems.get(problem.id, **{**problem.options, name: value}).mechanism()
 
 
 def _with_mass(name: str, mechanism: Mechanism, factor: float) -> Mechanism:
@@ -137,18 +176,15 @@ def fit_hypotheses(problem: Problem, columns: dict[str, Floats], names: list[str
         return
     mechanism = problem.mechanism()
     scale = {name: max(float(np.abs(columns[name]).max()), 1e-3) for name in names}
-    made = 0
-    for hypothesis in list_hypotheses(mechanism):
+    made = 0.0
+    for hypothesis in list_hypotheses(problem, mechanism):
         fitter = _Fitter(problem, mechanism, hypothesis, columns, scale)
         try:
-            factor = fitter.fit(1.0)
-            if factor is None and hypothesis.signed:
-                # A motion in the opposite direction is too far away for a fit that starts at this one.
-                factor = fitter.fit(-1.0)
-            made += fitter.made
+            factor = fitter.fit()
         except (MechanismError, ValueError):
             # A mechanism with this factor cannot be simulated.
-            continue
+            factor = None
+        made += fitter.made
         if factor is not None:
             yield Fit(hypothesis, factor, fitter.simulated)
         if made > MOST_SIMULATIONS:
@@ -169,36 +205,64 @@ class _Fitter:
         self.problem, self.mechanism, self.hypothesis = problem, mechanism, hypothesis
         self.columns, self.scale = columns, scale
         self.simulated: dict[str, Floats] = {}
-        self.made = 0
+        self.made = 0.0
+        self.total = len(columns["t"])
 
-    def fit(self, factor: float) -> float | None:
-        """Return the best factor near this one; None if none fits, or if the motion does not determine it."""
-        total = len(self.columns["t"])
+    def fit(self) -> float | None:
+        """Return the best factor; None if none fits, or if the motion does not determine it."""
+        factor: float | None = None
         for share in SHARES:
-            rows = min(max(LEAST_ROWS, round(share * total)), total)
-            best = self.improve(factor, rows)
-            if best is None:
+            rows = min(max(LEAST_ROWS, round(share * self.total)), self.total)
+            if factor is None:
+                factor = self.choose(rows)
+            if factor is None:
+                continue
+            factor = self.improve(factor, rows)
+            if factor is None:
                 return None
-            factor = best
+        return None if factor is None else self.prefer_zero(factor)
+
+    def prefer_zero(self, factor: float) -> float:
+        """Return 0 in place of a small factor that fits no better: slow starts have effects of second order."""
+        if abs(factor) < SMALL_FACTOR and self.hypothesis.signed:
+            fitted = float(np.abs(self.residuals(factor, self.total)).max())
+            if float(np.abs(self.residuals(0.0, self.total)).max()) <= 2.0 * fitted:
+                return 0.0
+            self.residuals(factor, self.total)
         return factor
+
+    def choose(self, rows: int) -> float | None:
+        """Return the factor from which the fit starts; None if the first rows do not determine it."""
+        found = {}
+        for factor in (*FACTORS, *(OTHER_FACTORS if self.hypothesis.signed else ())):
+            try:
+                left = self.residuals(factor, rows)
+            except (MechanismError, ValueError):
+                continue
+            found[factor] = float(np.sqrt(np.mean(left**2)))
+        if not found or max(found.values()) - min(found.values()) < INSENSITIVE:
+            return None
+        return min(found, key=lambda factor: found[factor])
 
     def improve(self, factor: float, rows: int) -> float | None:
         """Return a better factor for the first rows; None if its error is still too large."""
         found = self.residuals(factor, rows)
-        left = float(np.abs(found).max())
-        for _ in range(MOST_STEPS if rows == len(self.columns["t"]) else FEW_STEPS):
-            change = DIFFERENCE * max(abs(factor), 0.1)
+        for _ in range(MOST_STEPS if rows == self.total else FEW_STEPS):
+            change = DIFFERENCE * max(abs(factor), SMALL_FACTOR)
             slope = (self.residuals(factor + change, rows) - found) / change
             square = float(slope @ slope)
             if np.sqrt(square / len(slope)) < INSENSITIVE:
-                return None
-            step = -float(slope @ found) / square
+                # More rows may determine it.
+                return factor if rows < self.total else None
+            longest = LONGEST_STEP * max(abs(factor), SMALL_FACTOR)
+            step = float(np.clip(-float(slope @ found) / square, -longest, longest))
             factor += step
-            found = self.residuals(factor, rows)
-            left = float(np.abs(found).max())
-            if abs(step) < SMALL_CHANGE * max(abs(factor), 1.0):
+            before, found = float(found @ found), self.residuals(factor, rows)
+            stalled = float(found @ found) > STALLED * before and abs(step) < longest
+            if stalled or abs(step) < SMALL_CHANGE * max(abs(factor), 1.0):
                 break
-        return factor if left < DROPPED else None
+        # Some rows may be spoilt, or lie where velocities jump.
+        return factor if float(np.quantile(np.abs(found), MOST_FIT)) < DROPPED else None
 
     def residuals(self, factor: float, rows: int) -> Floats:
         """Return simulated minus given columns, relative to their motion, concatenated."""
@@ -206,7 +270,7 @@ class _Fitter:
         # The first row is the start, whatever its rounding.
         times[0] = 0.0
         changed = self.hypothesis.change(self.mechanism, factor)
-        self.made += 1
+        self.made += rows / self.total
         result = simulate(changed, float(times[-1]), outputs=times, tolerance=TOLERANCE)
         if len(result.times) != rows:
             raise MechanismError(f"the motion ends at {result.duration:g} s")

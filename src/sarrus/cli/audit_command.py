@@ -10,8 +10,7 @@ import typer
 
 from .. import runs
 from ..audit import audit as check_invariants
-from ..result import STORED, Result, load_result
-from ..storage import try_result
+from ..result import Result, load_result
 from .options import Json
 from .screen import Screen
 
@@ -39,11 +38,10 @@ def audit(
 
 def _results(run: Path) -> list[Result]:
     if run.is_file():
-        try_result(run, STORED)
         return [load_result(run)]
     folders = runs.run_folder.find_runs(run)
     if not folders:
         raise runs.run_folder.RunFolderError(
             f"{run} holds no run; make one with `sarrus run` or `sarrus simulate`"
         )
-    return [runs.run_folder.load_run(folder, trial=True).result for folder in folders]
+    return [runs.run_folder.load_run(folder).result for folder in folders]

@@ -59,7 +59,7 @@ def report(
         path = out or (folders[0] / REPORT if single else Path(REPORT))
         title = f"a page of {len(runs)} run{'s' * (len(runs) > 1)}"
         with Screen(stderr=True).progress(title), begin(path) as half:
-            bad = report_package.run_page.save_report(runs, half, trial=True)
+            bad = report_package.run_page.save_report(runs, half)
     for place, why in bad:
         screen.print(f"left out: {place}: {why}", highlight=False)
     screen.print(f"report: {path}", highlight=False)
@@ -82,7 +82,7 @@ def movie(
     film = report_package.movie.Film(report_package.movie.parse_size(size), fps, speed, until)
     if out.suffix.lower() in report_package.movie.FILMS:
         check_free(out, force)
-    scene = runs_package.run_folder.load_run(folder, trial=True).scene
+    scene = runs_package.run_folder.load_run(folder).scene
     screen = Screen(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as progress:
@@ -183,7 +183,7 @@ def _document(target: str, options: dict[str, float], screen: Screen) -> _Docume
 
 def _document_of_run(folder: Path, screen: Screen) -> _Document:
     """Return the mechanism of a run with the run's duration; runs are records and are not overwritten."""
-    run = runs_package.run_folder.load_run(folder, trial=True)
+    run = runs_package.run_folder.load_run(folder)
     record = run.record
     if "model" in record:
         mechanism = load_model(str(folder / "model.yaml"), screen)

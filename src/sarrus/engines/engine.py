@@ -23,6 +23,7 @@ BALLS = "ball joints and free bodies"
 FORCES = "constant forces and torques"
 SPRINGS = "springs and dampers"
 TORSIONS = "torsional springs"
+BALL_DAMPERS = "ball dampers"
 ROTORS = "rotors"
 COUPLINGS = "couplings"
 DRIVES = "drives"
@@ -177,6 +178,7 @@ ASKED = {
     "torques": FORCES,
     "springs": SPRINGS,
     "torsions": TORSIONS,
+    "ball_dampers": BALL_DAMPERS,
     "rotors": ROTORS,
     "couplings": COUPLINGS,
     "drives": DRIVES,

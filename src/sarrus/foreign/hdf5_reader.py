@@ -17,12 +17,12 @@ ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError
 
 
 def answer(question: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read some members ("names") of a file ("path"); the answer is empty."""
+    """Read all members of a file ("path"); the answer is empty."""
     hdf5, path = load_reader(), Path(question["path"])
     # The parent gets the same error and explains it.
-    with suppress(*ERRORS), hdf5.open_sealed(path, False) as file:
+    with suppress(*ERRORS), open(path, "rb") as stream, hdf5.open_stream(stream) as file:
         read_words(file)
-        for name in question["names"]:
+        for name in file:
             with suppress(*ERRORS):
                 read_all(hdf5, hdf5.scan(file, [name], path.stat().st_size, lambda: float("inf")))
     return {}, {}

@@ -186,7 +186,9 @@ class Builder:
             return
         # The spring's free length stays as authored, however far closing the loops has moved its joint.
         rest = c.rest - self.moved(c)
-        if c.kind == REVOLUTE:
+        if c.kind == SPHERICAL and not c.stiffness:
+            m.ball_damper(name, name, damping=c.damping)
+        elif c.kind == REVOLUTE:
             m.torsion(name, name, stiffness=c.stiffness, damping=c.damping, free_angle=rest)
         elif c.kind == PRISMATIC:
             # The spring is anchored on the slider's axis, so far behind that its length is the travel plus a

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Floats
-from ..assembly import AssemblyError, assemble, fit_velocities
-from ..mechanism import Mechanism, find_gaps
+from ..assembly import Assembly, AssemblyError, assemble, fit_velocities
+from ..mechanism import Gap, Mechanism, find_gaps
 from ..thresholds import BRIDGED, SAME_IN_FILE
 from .body_builder import Builder, Rigid
 from .chains import Same, are_independent, reduce_chain
 from .couplings import take_couplings
 from .fitting import frame_between, least_turn, measure_gap, spread_turn, tidy
-from .loops import find_looped, free_loops
+from .loops import find_looped, free_loops, has_locked_loops
 from .parts import (
     CYLINDRICAL,
     DISTANCE,
@@ -43,6 +43,8 @@ from .parts import (
 LIGHT = 1e-6
 # The same where a motion might depend on it: below any tolerance.
 UNFELT = 1e-13
+# A configuration is far from another one if it is this many times farther away.
+FARTHER = 10.0
 
 
 def compose(parts: Parts, *, close: bool = True, misfit: float | None = None) -> Mechanism:
@@ -528,12 +530,11 @@ class _Composer(Builder):
     def close(self, misfit: float | None) -> float:
         """Move the bodies so that their joints close; return the misfit that was bridged [m]."""
         held = self.mechanism(held=True)
-        bridged = 0.0
+        bridged, allowed = 0.0, BRIDGED * self.size if misfit is None else misfit
         try:
             found = assemble(held)
         except AssemblyError as error:
-            allowed = BRIDGED * self.size if misfit is None else misfit
-            gap = max(max(g.metres, g.radians * self.size) for g in error.gaps.values())
+            gap = max(_size_of(g, self.size) for g in error.gaps.values())
             if gap > allowed:
                 small = gap < 1e-3 * self.size
                 more = f"; misfit={2.0 * gap:.1g} (--misfit) would bridge it" if small else ""
@@ -546,7 +547,23 @@ class _Composer(Builder):
                 f"its loop {', '.join(error.loop) or worst} cannot be closed exactly: {gap:.3g} m (radians times "
                 "the size) is bridged, dimensions change by as much"
             )
+        else:
+            nearer = self.find_nearer(held, found, allowed)
+            if nearer is not None:
+                self.report.closing.append(
+                    f"its loops close exactly only {found.moved:.3g} m away ('{found.moved_body}'), where they "
+                    f"are locked: {_size_of(nearer.gap_after, self.size):.3g} m (radians times the size) is "
+                    "bridged where it stands instead, dimensions change by as much"
+                )
+                found, bridged = nearer, allowed
         self.report.closing.append(str(found))
+        self.place(held, found)
+        if bridged:
+            self.meet()
+        return bridged
+
+    def place(self, held: Mechanism, found: Assembly) -> None:
+        """Move the bodies to the configuration that was found; bodies that did not move keep their bits."""
         places = {p.name: p.at for p in found.mechanism.markers}
         before = {p.name: p.at for p in held.markers}
         for r in self.rigids.values():
@@ -554,9 +571,25 @@ class _Composer(Builder):
             if r.name == GROUND or all(np.array_equal(places[n], before[n]) for n in names):
                 continue
             r.pose = read_frame([places[n] for n in names])
-        if bridged:
-            self.meet()
-        return bridged
+
+    def find_nearer(self, held: Mechanism, found: Assembly, allowed: float) -> Assembly | None:
+        """Return a much nearer configuration with gaps that may be bridged, if loops close far away but lock.
+
+        Loops that move only by virtue of their dimensions, and whose dimensions are off by printed digits, close
+        exactly at single configurations, anywhere on their path.
+        """
+        gap = _size_of(found.gap_before, self.size)
+        if found.distance <= FARTHER * gap or any(c.motion is not None for c in self.joints):
+            return None
+        nearer = assemble(held, misfit=allowed)
+        if FARTHER * nearer.distance >= found.distance:
+            return None
+        poses = {name: rigid.pose for name, rigid in self.rigids.items()}
+        self.place(held, found)
+        locked = has_locked_loops(self)
+        for name, pose in poses.items():
+            self.rigids[name].pose = pose
+        return nearer if locked else None
 
     def meet(self) -> None:
         """After bridging a misfit, give both bodies of each joint its current position and axis.
@@ -585,6 +618,7 @@ class _Composer(Builder):
                 f"{len(items)} {word}"
                 for word, items in (
                     ("torsional springs or dampers", m.torsions),
+                    ("ball dampers", m.ball_dampers),
                     ("springs", m.springs),
                     ("rotors", m.rotors),
                     ("couplings", m.couplings),
@@ -631,6 +665,11 @@ def _size(parts: Parts) -> float:
         return 1.0
     spread = float(np.ptp(np.array(places), axis=0).max())
     return spread if spread > 0 else 1.0
+
+
+def _size_of(gap: Gap, size: float) -> float:
+    """Return the larger part of a gap [m]; radians count times the size."""
+    return max(gap.metres, gap.radians * size)
 
 
 def _other(c: Connection, name: str) -> str:

@@ -8,7 +8,7 @@ separates is examined on its own, with the body that leads to the ground as its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from .. import verdict
@@ -32,13 +32,41 @@ def find_looped(joints: list[Connection]) -> list[Connection]:
 
 def free_loops(builder: Builder, misfit: float) -> None:
     """After bridging a misfit, change the dimensions slightly so that loops meant to be mobile are mobile."""
+    for joints, names in _list_loops(builder):
+        _free(builder, joints, names, misfit)
+
+
+def has_locked_loops(builder: Builder) -> bool:
+    """Return whether loops are locked by a mismatch, and would move with some clearance in their joints."""
+    for joints, names in _list_loops(builder):
+        base = _base(names, _hanging(builder, joints, names))
+        part = _standing(builder, joints, names, base)
+        locked = verdict.locked.find_locked(verdict.joint_equations.make_joint_equations(part))
+        if locked is not None and locked.nearly and not locked.exact:
+            return True
+    return False
+
+
+def _list_loops(builder: Builder) -> Iterator[tuple[list[Connection], set[str]]]:
+    """Yield joints and bodies of each part of the mechanism that no single joint separates."""
     looped = find_looped(builder.joints)
     held = [c for c in looped if c.second in _reached(c.first, [x for x in looped if x is not c])]
     while held:
         names = _reached(held[0].first, held)
         mine = [c for c in held if c.first in names]
         held = [c for c in held if c.first not in names]
-        _free(builder, mine, names, misfit)
+        yield mine, names
+
+
+def _hanging(builder: Builder, joints: list[Connection], names: set[str]) -> dict[str, set[str]]:
+    """Return, for each body of the loops, all bodies attached to it by joints outside the loops."""
+    others = [c for c in builder.joints if all(c is not x for x in joints)]
+    return {name: _reached(name, others) for name in names}
+
+
+def _base(names: set[str], hanging: dict[str, set[str]]) -> str:
+    """Return the body of the loops that leads to the ground."""
+    return next((n for n in names if GROUND in hanging[n]), min(names))
 
 
 def _reached(start: str, joints: Iterable[Connection]) -> set[str]:
@@ -57,17 +85,16 @@ def _reached(start: str, joints: Iterable[Connection]) -> set[str]:
 
 def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: float) -> None:
     """Adjust the dimensions and body poses of loops that share bodies, and move everything attached to them."""
-    others = [c for c in builder.joints if all(c is not x for x in joints)]
-    hanging = {name: _reached(name, others) for name in names}
-    base = next((n for n in names if GROUND in hanging[n]), min(names))
+    hanging = _hanging(builder, joints, names)
+    base = _base(names, hanging)
     part = _standing(builder, joints, names, base)
     equations = verdict.joint_equations.make_joint_equations(part)
     locked = verdict.locked.find_locked(equations)
     if locked is not None and locked.nearly and not (locked.exact or locked.within(misfit)):
         # The smallest gap of a loop that does not close is at a turning point: it cannot move from there.
         raise builder.parts.refuse(
-            f"loop {', '.join(c.name for c in joints)} does not close exactly as written, and where its gaps "
-            f"are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its "
+            f"loop {', '.join(c.name for c in joints)} does not close exactly where it stands, and where its "
+            f"gaps are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its "
             f"dimensions, or allow that with misfit={2.0 * locked.misfit:.0e} (--misfit), and they are "
             "changed so that it moves"
         )

@@ -159,8 +159,8 @@ def _replicated(root: Node, times: float) -> Iterator[tuple[Node, float]]:
         waiting += [(child, often) for child in node.children]
 
 
-def _included(name: str, folder: Path, beside: Path, where: str) -> Path:
-    for start in (beside, folder):
+def _included(name: str, folder: Path, own_folder: Path, where: str) -> Path:
+    for start in (own_folder, folder):
         target = (start / name).resolve()
         if not target.is_relative_to(folder):
             raise FormatError(
@@ -341,11 +341,13 @@ class _Reader:
             return
         line = frame_along(m.jnt_axis[j], m.jnt_pos[j])
         if kind == kinds["mjJNT_BALL"]:
-            if stiffness or damping:
-                self.report.drop("stiffness and damping of ball joints", name)
+            if stiffness:
+                self.report.drop("stiffness of ball joints", name)
             line = Placement(np.eye(3), np.array(m.jnt_pos[j]))
             ends = (stand @ line, line)
-            joint = Connection(name, SPHERICAL, parent, child, ends, armature=armature)
+            joint = Connection(
+                name, SPHERICAL, parent, child, ends, damping=damping, armature=armature
+            )
         else:
             rest = float(m.qpos_spring[at] - m.qpos[at]) if stiffness else 0.0
             joint = Connection(

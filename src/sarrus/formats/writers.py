@@ -127,7 +127,12 @@ def _grow(mechanism: Mechanism, joints: list[WrittenJoint]) -> BodyTree:
     If possible, loops are closed by joints on which no force acts.
     """
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
-    acted = {*ties, *(t.joint for t in mechanism.torsions), *(r.joint for r in mechanism.rotors)}
+    acted = {
+        *ties,
+        *(t.joint for t in mechanism.torsions),
+        *(d.joint for d in mechanism.ball_dampers),
+        *(r.joint for r in mechanism.rotors),
+    }
     inner, closing = split_loops(
         sorted(joints, key=lambda j: (j.kind in EASY) + (j.name not in acted))
     )
@@ -224,7 +229,11 @@ def _begin(mechanism: Mechanism, path: Path, what: str) -> tuple[Mechanism, Body
     mechanism = _with_inertias(mechanism, report)
     tree = _grow(mechanism, _joints(mechanism, what))
     closing = {joint.name for joint in tree.closures}
-    for word, parts in (("rotors", mechanism.rotors), ("torsional springs", mechanism.torsions)):
+    for word, parts in (
+        ("rotors", mechanism.rotors),
+        ("torsional springs", mechanism.torsions),
+        ("dampers", mechanism.ball_dampers),
+    ):
         lost = [part.name for part in parts if part.joint in closing]
         report.drop(f"{word} of joints that close a loop", *lost)
     for kind, items in (
@@ -331,6 +340,9 @@ def _start_numbers(
 def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[str]:
     for name, kind, axis in joint.steps():
         loads = _torsion(m, name, report) if kind == "hinge" else {}
+        damping = plain_sum(d.damping for d in m.ball_dampers if d.joint == name)
+        if damping:
+            loads["damping"] = float(damping)
         armature = plain_sum(
             r.inertia + r.mass for r in m.rotors if name in (r.joint, f"{r.joint} travel")
         )
@@ -435,6 +447,7 @@ def save_urdf(mechanism: Mechanism, path: Path) -> Report:
         if t.stiffness or t.torque:
             report.drop("stiffness and torques of hinges", t.name)
     report.drop("rotors (URDF has none)", *(r.name for r in mechanism.rotors))
+    report.drop("dampers of ball joints", *(d.name for d in mechanism.ball_dampers))
     writer = _Urdf(mechanism, list(_couplings(mechanism, tree, report)))
     writer.link(GROUND)
     writer.hang(tree, GROUND)

@@ -17,14 +17,14 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import entry, kernel, noinline
-from .elements import drive, spring, torsion, turning, user
+from .elements import ball_damper, drive, spring, torsion, turning, user
+from .elements.ball_damper import BallDampers
 from .elements.drive import Drives
 from .elements.spring import Springs
 from .elements.torsion import Torsions
 from .elements.turning import Turning
 from .elements.user import User
-from .forms import is_one_held_part
-from .layout import NONE, Form, pack
+from .layout import NONE, pack
 from .solve import solve_refined
 
 # Placeholder for entries that are not listed yet.
@@ -42,6 +42,7 @@ class Loads(NamedTuple):
     # Elements that act on them.
     springs: Springs
     torsions: Torsions
+    ball_dampers: BallDampers
     turning: Turning
     user: User
     # Equations with a prescribed motion as right-hand side.
@@ -64,6 +65,7 @@ def list_entries(loads: Loads) -> Loads:
     entries = [
         *spring.list_entries(loads.springs),
         *torsion.list_entries(loads.torsions),
+        *ball_damper.list_entries(loads.ball_dampers),
         *turning.list_entries(loads.turning),
         *user.list_entries(loads.user),
     ]
@@ -74,37 +76,32 @@ def list_entries(loads: Loads) -> Loads:
 def list_damping(loads: Loads) -> Floats:
     """Damping constants of all dampers."""
     springs, torsions = loads.springs.numbers, loads.torsions.numbers
-    return np.concatenate([springs[:, spring.DAMPING], torsions[:, torsion.DAMPING]])
+    balls = loads.ball_dampers.damping
+    return np.concatenate([springs[:, spring.DAMPING], torsions[:, torsion.DAMPING], balls])
 
 
 def is_damped(loads: Loads) -> bool:
     """Whether there are dampers."""
+    if not len(loads.springs.numbers) and not len(loads.torsions.numbers):
+        return False
     return bool(np.any(list_damping(loads)))
 
 
-def keeps_energy(form: Form, loads: Loads | None) -> bool:
-    """Whether the energy is an invariant that may be corrected by scaling all velocities.
-
-    There must be only constant forces: the strain energy of stiff springs has rounding errors that matter for slow
-    motions. And all coordinates must belong to one part that cannot be translated freely. Otherwise the energy
-    error of one part would be corrected in another, and a part that is not connected to the ground would lose its
-    momentum, which is exact.
-    """
-    if loads is not None and (len(loads.f0) or len(loads.drives.equations)):
-        return False
-    room = max(len(form.Q) + 1, len(form.phi0))
-    return bool(is_one_held_part(form, np.zeros((3, room), np.int64)))
+def acts(loads: Loads | None) -> bool:
+    """Whether there are forces that are not constant, or drives."""
+    return loads is not None and bool(len(loads.f0) or len(loads.drives.equations))
 
 
 def make_loads(loads: Loads, order: int) -> Loads | None:
     """The loads with scratch memory for series up to the given order; None if there are none."""
-    forms = len(loads.f0)
-    if not forms and not len(loads.drives.equations):
+    if not acts(loads):
         return None
+    forms = len(loads.f0)
     rows, z = order + 1, np.zeros
     return pack(loads._replace(
         springs=spring.make_series(loads.springs, rows),
         torsions=torsion.make_series(loads.torsions, rows),
+        ball_dampers=ball_damper.make_series(loads.ball_dampers, rows),
         drives=drive.make_series(loads.drives, rows),
         user=user.make_scratch(loads.user, forms),
         f=z(forms), df=z(forms), fw=z(forms), theta=z(len(loads.torsions.first)),
@@ -148,6 +145,7 @@ def eval_load_weights(loads, t):
         w[i] = 0.0
     spring.add_weights(loads.springs, f, df, w)
     torsion.add_weights(loads.torsions, f, df, loads.theta, w)
+    ball_damper.add_weights(loads.ball_dampers, f, df, w)
     turning.add_weights(loads.turning, f, w)
     user.add_weights(loads.user, t, f, df, w)
 
@@ -184,6 +182,7 @@ def eval_load_derivatives(loads, t, q, v, A, B):
     eval_load_form_rates(loads, v)
     at = spring.add_derivatives(loads.springs, f, df, 0, A, B)
     at = torsion.add_derivatives(loads.torsions, f, df, loads.theta, at, A, B)
+    at = ball_damper.add_derivatives(loads.ball_dampers, f, df, at, A, B)
     at = turning.add_derivatives(loads.turning, at, A, B)
     user.add_derivatives(loads.user, t, f, df, loads.fw, at, A, B)
 
@@ -201,6 +200,7 @@ def eval_load_power(loads):
     f, df = loads.f, loads.df
     power = spring.add_power(loads.springs, f, df, 0.0)
     power = torsion.add_power(loads.torsions, f, df, power)
+    power = ball_damper.add_power(loads.ball_dampers, f, df, power)
     power = turning.add_power(loads.turning, f, df, power)
     return user.add_power(loads.user, df, loads.fw, power)
 
@@ -234,6 +234,12 @@ def eval_decay(form, ws, loads):
             loads.fw[i] = 0.0
         torsion.add_moment(loads.torsions, n, 1.0, loads.f, loads.fw)
         rate += loads.torsions.numbers[n, torsion.DAMPING] * weigh_forces(form, ws, loads)
+    for n in range(len(loads.ball_dampers.first)):
+        for axis in range(3):
+            for i in range(len(loads.fw)):
+                loads.fw[i] = 0.0
+            ball_damper.add_moment(loads.ball_dampers, n, axis, loads.f, loads.fw)
+            rate += loads.ball_dampers.damping[n] * weigh_forces(form, ws, loads)
     return rate
 
 
@@ -262,6 +268,7 @@ def load_coefficient(loads, k):
         w[i] = 0.0
     spring.add_coefficient(loads.springs, loads.fc, k, w)
     torsion.add_coefficient(loads.torsions, loads.fc, loads.theta, k, w)
+    ball_damper.add_coefficient(loads.ball_dampers, loads.fc, k, w)
     turning.add_coefficient(loads.turning, loads.fc, k, w)
 
 
@@ -300,6 +307,7 @@ def work_coefficients(loads, lam, known):
             load_coefficient(loads, k)
     spring.add_work(loads.springs, known, work)
     torsion.add_work(loads.torsions, known, work)
+    ball_damper.add_work(loads.ball_dampers, known, work)
     turning.add_work(loads.turning, loads.fc, known, work)
     drive.add_work(loads.drives, lam, known, work)
     # In steps of a microsecond and less the highest powers, 1/s^60, overflow. Terms beyond the order of the step

@@ -31,6 +31,7 @@ from .elements import (
 )
 from .joint_kinds import JointKind
 from .joints import Joint
+from .limits import JointLimit
 from .motion import DriveMotion, Polynomial, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
@@ -191,6 +192,34 @@ class Torsion(Element):
 
 
 @dataclass(frozen=True, eq=False)
+class BallDamper(Element):
+    """A rotational damper at a spherical joint of two bodies.
+
+    It exerts -damping (relative angular velocity) [N m] on the second body and the opposite on the first.
+    """
+
+    joint: str
+    damping: float
+
+    def problems(self, known: NameRegistry) -> Iterator[str]:
+        """Problems of its joint and damping."""
+        what = f"ball damper '{self.name}'"
+        joint = known.joints.get(self.joint)
+        if joint is None:
+            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
+        elif not joint.kind.row.is_ball:
+            wanted = ", ".join(k.value for k in JointKind if k.row.is_ball)
+            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
+        else:
+            yield from _two_bodies(joint, what)
+        yield from _numbers(self, what, "damping")
+
+    def data(self) -> dict[str, Any]:
+        """Joint and damping."""
+        return {"joint": self.joint, **_nonzero(self, "damping")}
+
+
+@dataclass(frozen=True, eq=False)
 class Rotor(Element):
     """Inertia on the relative coordinate of a joint of two bodies: a geared rotor, a motor's armature.
 
@@ -265,11 +294,13 @@ class Drive(Element):
     """A prescribed joint coordinate as a function of time.
 
     The coordinate of a revolute joint is its angle [rad], that of a prismatic or cylindrical joint its travel [m],
-    both counted from the initial configuration; that of a distance joint is its length [m].
+    both counted from the initial configuration; that of a distance joint is its length [m]. offset: added to the
+    motion [rad or m], for a joint that is locked or driven from another coordinate on, at an event of a run.
     """
 
     joint: str
     motion: DriveMotion
+    offset: float = 0.0
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
         """Problems of its motion and joint, and whether they agree at the start."""
@@ -385,7 +416,8 @@ class Coupling(Element):
 
 # the lists of a mechanism, in file order; model files use the same names
 LOADS = (
-    "forces", "torques", "springs", "torsions", "rotors", "couplings", "user_forces", "drives",
+    "forces", "torques", "springs", "torsions", "ball_dampers", "rotors", "couplings", "user_forces", "drives",
+    "limits",
 )  # fmt: skip
 
 
@@ -396,10 +428,12 @@ class LoadCalls:
     torques: list[Torque]
     springs: list[Spring]
     torsions: list[Torsion]
+    ball_dampers: list[BallDamper]
     rotors: list[Rotor]
     couplings: list[Coupling]
     user_forces: list[UserForce]
     drives: list[Drive]
+    limits: list[JointLimit]
     joints: list[Joint]
 
     def _name(self, body: Body | str, what: str) -> str:
@@ -577,6 +611,29 @@ class LoadCalls:
         )
         return self._add("torsions", torsion)
 
+    def ball_damper(self, name: str, joint: Joint | str, *, damping: float) -> BallDamper:
+        """Put a rotational damper [N m s/rad] into a spherical joint of two bodies.
+
+        On the second body it exerts -damping (angular velocity relative to the first body) [N m].
+
+        Parameters
+        ----------
+        name : str
+            Name of the damper.
+        joint : Joint or str
+            A spherical joint of two bodies.
+        damping : float
+            Damping [N m s/rad].
+        """
+        name = as_word(name, "name of a ball damper")
+        what = f"ball damper '{name}'"
+        damper = BallDamper(
+            name,
+            self._joint_name(joint, what),
+            as_number(damping, f"damping of {what}", "TORSIONAL_DAMPING"),
+        )
+        return self._add("ball_dampers", damper)
+
     def rotor(
         self, name: str, joint: Joint | str, *, inertia: float = 0.0, mass: float = 0.0
     ) -> Rotor:
@@ -678,13 +735,54 @@ class LoadCalls:
         drive = Drive(name, driven, as_motion(motion, what, turns))
         return self._add("drives", drive)
 
+    def limit(
+        self,
+        name: Joint | str,
+        joint: Joint | str | None = None,
+        *,
+        lower: float | str | None = None,
+        upper: float | str | None = None,
+        restitution: float = 0.0,
+    ) -> JointLimit:
+        """Limit the angle, travel or length of a joint by stops.
+
+        At a stop the rate of the coordinate is reversed and multiplied by the restitution (Newton's rule); the
+        impulse acts on the whole mechanism. A joint that comes to rest stays at the stop until the force there
+        changes its sign.
+
+        Parameters
+        ----------
+        name : str
+            Name of the limit, or of the joint; then the limit is called "<joint> limit".
+        joint : Joint or str, optional
+            A revolute joint (angle [rad], 0 at the start), a prismatic or cylindrical joint (travel [m], 0 at the
+            start), or a distance joint (length [m]).
+        lower, upper : float, optional
+            The stops, in SI or with a unit; at least one.
+        restitution : float, optional
+            Speed after an impact over the speed before it, 0 to 1.
+        """
+        owner = name if joint is None else joint
+        title = name.name if isinstance(name, Joint) else as_word(name, "name of a limit")
+        limited = self._joint_name(owner, f"limit '{title}'")
+        title = f"{limited} limit" if joint is None else title
+        what = f"limit '{title}'"
+        kind = next((j.kind for j in self.joints if j.name == limited), None)
+        unit = "ANGLE" if kind is not None and kind.row.coordinate == "angle" else "LENGTH"
+        stops = [
+            None if x is None else as_number(x, f"{word} of {what}", unit)
+            for word, x in (("lower", lower), ("upper", upper))
+        ]
+        share = as_number(restitution, f"restitution of {what}", "NUMBER")
+        return self._add("limits", JointLimit(title, limited, *stops, share))
+
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:
     if fixed_in not in (WORLD, BODY):
         yield f"{what}: fixed_in {fixed_in!r} is neither '{WORLD}' nor '{BODY}'"
 
 
-def _numbers(load: Spring | Torsion, what: str, *names: str) -> Iterator[str]:
+def _numbers(load: Spring | Torsion | BallDamper, what: str, *names: str) -> Iterator[str]:
     for name in names:
         value = getattr(load, name)
         if not is_usable(value):

@@ -255,14 +255,17 @@ class MoreDigits:
 
 def warm_up(form: Form, loads: Loads) -> None:
     """Compile or load all that is needed, by one step of a small mechanism."""
-    nq, rows, beside = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
+    nq, rows, readings = len(form.Q), HIGHEST_ORDER + 1, len(loads.torsions.first) + 1
     more = MoreDigits(
         form, make_loads(loads, HIGHEST_ORDER), np.zeros(len(form.phi0)), TIGHTEST_TOLERANCE
     )
-    kept = kernels.make_state(nq, beside, LONG_FLOOR)
+    kept = kernels.make_state(nq, readings, LONG_FLOOR)
     rules = kernels.make_rules(1e-3, LONG_FLOOR, True, ROOM, False, True)
     room = StepPolynomials(
-        np.zeros(2), np.zeros(1, np.int64), np.zeros((1, rows, nq)), np.zeros((1, beside, 2 * rows))
+        np.zeros(2),
+        np.zeros(1, np.int64),
+        np.zeros((1, rows, nq)),
+        np.zeros((1, readings, 2 * rows)),
     )
     more.advance(ExtendedSteps(0.0, rules, kept, room, np.zeros((1, kernels.SEEN))))
     more.expand(0.0, kept.state)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Ints
 from ..kernels.applied_forces import Loads, list_entries
+from ..kernels.elements.ball_damper import BallDampers
 from ..kernels.elements.drive import Drives
 from ..kernels.elements.spring import Springs
 from ..kernels.elements.spring import numbers_of as spring_numbers
@@ -22,7 +23,7 @@ from ..kernels.elements.torsion import numbers_of as torsion_numbers
 from ..kernels.elements.turning import Turning
 from ..kernels.elements.user import User, UserCall
 from ..mechanism import Body, Joint, Mechanism
-from ..mechanism.forces import BODY, Force, Spring, Torsion
+from ..mechanism.forces import BODY, BallDamper, Force, Spring, Torsion
 from ..tracing import Scalar
 from .vectors import (
     UNITS,
@@ -70,7 +71,8 @@ class Features:
 class LoadRows:
     """Rows of the load forms with their initial values, and the elements on them; Q: constant part.
 
-    Springs and torsions: first form and numbers; products: see `Turning`; users: call and first form.
+    Springs, torsions and ball dampers: first form and numbers; products: see `Turning`; users: call and first
+    form.
     """
 
     Q: list[Scalar]
@@ -78,6 +80,7 @@ class LoadRows:
     starts: list[Scalar] = field(default_factory=list)
     springs: list[tuple[int, list[Scalar]]] = field(default_factory=list)
     torsions: list[tuple[int, list[Scalar]]] = field(default_factory=list)
+    ball_dampers: list[tuple[int, list[Scalar]]] = field(default_factory=list)
     products: list[tuple[int, int, Scalar]] = field(default_factory=list)
     users: list[tuple[UserCall, int]] = field(default_factory=list)
     user_factor: Scalar = 1.0
@@ -100,6 +103,9 @@ class LoadRows:
                 f0=floats(self.starts),
                 springs=Springs(_firsts(self.springs), floats(_numbers(self.springs), -1, 4)),
                 torsions=Torsions(_firsts(self.torsions), floats(_numbers(self.torsions), -1, 4)),
+                ball_dampers=BallDampers(
+                    _firsts(self.ball_dampers), floats(_numbers(self.ball_dampers))
+                ),
                 turning=Turning(
                     _ints([a for a, _, _ in self.products]),
                     _ints([b for _, b, _ in self.products]),
@@ -134,7 +140,8 @@ def joint_triad(bodies: dict[str, Body], joint: Joint) -> tuple[Vector, Vector, 
 
 def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """A point [m] or directions of bodies that frames must be able to express."""
-    joints, bodies = named_parts(mechanism, mechanism.torsions)
+    whom = [*mechanism.torsions, *mechanism.ball_dampers]
+    joints, bodies = named_parts(mechanism, whom)
     for spring in mechanism.springs:
         for body, at in zip(spring.bodies, spring.ends, strict=True):
             yield body, at, []
@@ -151,6 +158,9 @@ def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
         _, u, b = joint_triad(bodies, joint)
         yield joint.bodies[0], None, [u, b]
         yield joint.bodies[1], None, [u]
+    for damper in mechanism.ball_dampers:
+        for body in joints[damper.joint].bodies:
+            yield body, None, list(UNITS)
 
 
 def named_parts(
@@ -178,10 +188,13 @@ def collect_loads(
             _add_torque(loads, features, torque.body, about, torque.fixed_in == BODY)
     for spring in mechanism.springs:
         _add_spring(loads, features, spring)
-    joints, bodies = named_parts(mechanism, mechanism.torsions)
+    whom = [*mechanism.torsions, *mechanism.ball_dampers]
+    joints, bodies = named_parts(mechanism, whom)
     for torsion in mechanism.torsions:
         joint = joints[torsion.joint]
         _add_torsion(loads, features, torsion, joint, joint_triad(bodies, joint))
+    for damper in mechanism.ball_dampers:
+        _add_ball_damper(loads, features, damper, joints[damper.joint])
     for user in mechanism.user_forces:
         places = [points[name] for name in user.points]
         call = UserCall(user.name, user.function, (len(places), mechanism.dimension))
@@ -235,6 +248,15 @@ def _add_torsion(
     energy = features.energy
     numbers = [stiffness / energy, damping / energy, free, torque / energy]
     loads.torsions.append((first, numbers))
+
+
+def _add_ball_damper(loads: LoadRows, features: Features, damper: BallDamper, joint: Joint) -> None:
+    """Three directions of the first body and three of the second."""
+    first = len(loads.rows)
+    for body in joint.bodies:
+        for direction in UNITS:
+            loads.add(*features.vector(body, direction))
+    loads.ball_dampers.append((first, [damper.damping / features.energy]))
 
 
 def _add_torque(

@@ -56,11 +56,16 @@ class Standing:
 
     @property
     def why(self) -> str:
-        """The most frequent reason of the settings that do not meet the limits."""
+        """The most frequent reason of the settings that miss the limits; of runs that broke off with a message."""
         failed = [r for r in self.records if self.kind not in classes(r)]
         # runs skipped for their time give no information about those that ran
-        told = [_reason(r) for r in failed if r["status"] != SKIPPED] or list(map(_reason, failed))
-        return max(dict.fromkeys(told), key=told.count, default="")
+        ran = [r for r in failed if r["status"] != SKIPPED] or failed
+        reasons = [_reason(r) for r in ran]
+        reason = max(dict.fromkeys(reasons), key=reasons.count, default="")
+        if not reason or reason in ("leaves the branch", SKIPPED):
+            return reason
+        first = ran[reasons.index(reason)]
+        return reason if first["status"] == "done" else f"{first['status']}: {first['message']}"
 
 
 def standings(records: Sequence[Record]) -> list[Standing]:
@@ -85,7 +90,7 @@ def _standing(problem: str, kind: str, engine: str, records: list[Record]) -> St
     source = [r for r in records if kind in classes(r, source=True)]
     here.by_source = min(source, key=seconds, default=None)
     for record in able:
-        seen = [kind in told["classes"] for told in record.get("changed", {}).values()]
+        seen = [kind in change["classes"] for change in record.get("changed", {}).values()]
         here.changed += len(seen)
         here.lost += seen.count(False)
         if seen and all(seen) and here.dependable is None:
@@ -106,7 +111,7 @@ def standing_row(s: Standing) -> list[str]:
         show_seconds(seconds(s.fastest)) if s.fastest else "none",
         show_settings(s.fastest) if s.fastest else s.why,
         show_seconds(seconds(s.by_source)) if s.by_source else "none",
-        show_settings(s.by_source) if s.by_source else "",
+        _by_source(s),
         *(
             show_number(judged[key]) if shown else ""
             for key in ("energy_drift", "position_error", "violation")
@@ -116,10 +121,20 @@ def standing_row(s: Standing) -> list[str]:
     ]
 
 
+def _by_source(s: Standing) -> str:
+    """Settings of the fastest run by the source's limits; if it misses ours, with its error."""
+    if s.by_source is None:
+        return ""
+    error = s.by_source["judgement"]["position_error"]
+    if s.kind in classes(s.by_source) or error is None:
+        return show_settings(s.by_source)
+    return f"{show_settings(s.by_source)}, error {show_number(error)} m"
+
+
 def show_settings(record: Record) -> str:
     """Step or tolerance and settings, in a line."""
-    told = record["engine"]["settings"]
-    words = [f"{k}={v}" if isinstance(v, str) else f"{k}={v:g}" for k, v in told.items()]
+    settings = record["engine"]["settings"]
+    words = [f"{k}={v}" if isinstance(v, str) else f"{k}={v:g}" for k, v in settings.items()]
     if record["method"] == OURS:
         words.append(f"{show_seconds(record['timings']['solve'])} without outputs")
     return ", ".join([show_setting(record), *words])
@@ -249,10 +264,50 @@ def robustness(records: Sequence[Record]) -> Plot:
     return Plot("Robust or lucky", 420, layout, traces, [note], time=False, bottom=120)
 
 
+def make_markdown(records: Sequence[Record], level: int = 2) -> list[str]:
+    """Lines of Markdown: a table per problem and class, engines that miss its limits, versions and dates.
+
+    level: of the headings.
+    """
+    lines = []
+    found = standings(records)
+    for problem, kind in dict.fromkeys((s.problem, s.kind) for s in found):
+        here = [s for s in found if (s.problem, s.kind) == (problem, kind)]
+        lines += [f"{'#' * level} {problem}{kind and f', {kind}'}", ""]
+        rows = [_without_repeats(standing_row(s)[1:]) for s in here if s.fastest or s.by_source]
+        if rows:
+            heads = [[head.strip() for head in HEADS[1:]], ["---"] * len(HEADS[1:])]
+            lines += ["| " + " | ".join(row) + " |" for row in (*heads, *rows)] + [""]
+        lost = [s for s in here if not (s.fastest or s.by_source)]
+        lines += [f"- {_title(s.engine)}: no setting keeps these limits; {s.why}" for s in lost]
+        lines += [""] if lost else []
+    days = sorted({record["date"][:10] for record in records})
+    told = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    machines = dict.fromkeys(
+        f"{r['machine']['processor']}, {r['machine']['cores']} cores, Python {r['machine']['python']}"
+        for r in records
+    )
+    lines.append(f"Measured on {told}; {'; '.join(machines)}; {', '.join(_versions(records))}.")
+    return lines
+
+
+def _without_repeats(row: list[str]) -> list[str]:
+    """A row whose settings are written once; then "the same"."""
+    seen: set[str] = set()
+    out = []
+    for head, cell in zip(HEADS[1:], row, strict=True):
+        again = head.strip() == "with" and cell in seen and cell != ""
+        out.append("the same" if again else cell)
+        seen |= {cell} if head.strip() == "with" else set()
+    return out
+
+
+def _title(engine: str) -> str:
+    return known_engines()[engine].title if engine in known_engines() else engine
+
+
 def _markdown(records: list[Record], command: str) -> str:
-    rows = [list(HEADS), ["---"] * len(HEADS), *(standing_row(s) for s in standings(records))]
-    lines = ["# Engines", "", *("| " + " | ".join(row) + " |" for row in rows), ""]
-    lines += [f"- {line}" for line in _versions(records)]
+    lines = ["# Engines", "", *make_markdown(records)]
     lines += ["", "## What did not keep its limits, and why", ""]
     lines += [f"- {line}" for line in _failures(records)] or ["- nothing"]
     return "\n".join([*lines, "", f"    {command}", ""])
@@ -260,12 +315,12 @@ def _markdown(records: list[Record], command: str) -> str:
 
 def _failures(records: Iterable[Record]) -> list[str]:
     """How each engine fails on each problem, each reason once with its frequency."""
-    told: dict[tuple[str, str], list[str]] = {}
+    failures: dict[tuple[str, str], list[str]] = {}
     for r in records:
         if not r["judgement"]["passed"]:
-            told.setdefault((r["problem"]["id"], r["method"]), []).append(_reason(r))
+            failures.setdefault((r["problem"]["id"], r["method"]), []).append(_reason(r))
     lines = []
-    for (problem, engine), reasons in told.items():
+    for (problem, engine), reasons in failures.items():
         counted = sorted(dict.fromkeys(reasons), key=lambda x: -reasons.count(x))
         shown = "; ".join(f"{reasons.count(x)} times: {x}" for x in counted[:4])
         lines.append(f"{problem}, {engine}: {shown}")

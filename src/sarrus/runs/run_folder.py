@@ -27,9 +27,9 @@ from ..mechanism import Mechanism
 from ..mechanism.files import to_data, to_text
 from ..names import shown
 from ..outputs import is_finished, new_outputs
-from ..result import STORED, Result, load_result, save_result
+from ..result import Result, load_result, save_result
 from ..scene import Scene, load_scene, scene_arrays
-from ..storage import SavedResultError, load_arrays, try_result
+from ..storage import SavedResultError, load_arrays
 from .columns import LEVELS, Columns, Figure, Panel, quality, unit_of
 from .provenance import describe_origin
 from .run_records import InvalidRecordError, read_run
@@ -163,10 +163,10 @@ def save_motion(
     save_result(folder / DATA, result, {PICTURES: arrays})
 
 
-def load_run(folder: Path, *, verify: bool = True, trial: bool = False) -> RunFolder:
+def load_run(folder: Path, *, verify: bool = True) -> RunFolder:
     """Read a run back; raises RunFolderError with a message if that fails.
 
-    verify: as in `load_result`; trial: read the result in a child process first, because it is untrusted.
+    verify: as in `load_result`.
     """
     record = _load_record(folder / RECORD)
     path = folder / DATA
@@ -175,8 +175,6 @@ def load_run(folder: Path, *, verify: bool = True, trial: bool = False) -> RunFo
             f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
         )
     try:
-        if trial:
-            try_result(path, (PICTURES, *STORED))
         run = _read_motion(folder, record, load_arrays(path, PICTURES, verify))
         return replace(run, verify=verify)
     except SavedResultError as error:

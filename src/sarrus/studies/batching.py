@@ -31,7 +31,7 @@ CURVES = {"maximum", "minimum", "span", "final"}
 # Blocks of a file whose numbers do not affect the topology.
 NUMBERS = {
     *("gravity", "velocities", "angular_velocities", "bodies", "joints", "points"),
-    *("forces", "torques", "springs", "torsions", "rotors", "drives"),
+    *("forces", "torques", "springs", "torsions", "ball_dampers", "rotors", "drives"),
 }
 
 

@@ -2,7 +2,7 @@
 
 They are computed in physical units from the poses and velocities of the bodies alone. The force kernels of a
 simulation work in natural coordinates; this is an independent route to the same forces. Only the laws of springs
-(force over length) and torsions (torque over angle) are shared with the kernels.
+(force over length), torsions (torque over angle) and ball dampers are shared with the kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
-from ..kernels.elements import spring, torsion
+from ..kernels.elements import ball_damper, spring, torsion
 from ..kernels.elements.user import find_fault
 from ..kinematics.configuration import in_space, unwrap
 from ..mechanism import Mechanism, MechanismError
@@ -62,8 +62,8 @@ class BodyLoads:
 
     forces: points, vectors and whether they rotate with the body; torques: bodies, vectors, whether they rotate;
     springs: ends on both bodies and (stiffness, damping, free length, preload); torsions: pairs of the joint
-    equations and (stiffness, damping, free angle, torque); rotors: pairs and (inertia, mass); user: points and
-    functions.
+    equations and (stiffness, damping, free angle, torque); ball_dampers: pairs and damping; rotors: pairs and
+    (inertia, mass); user: points and functions.
     """
 
     equations: JointEquations
@@ -71,6 +71,7 @@ class BodyLoads:
     torques: tuple[Ints, Floats, Flags]
     springs: tuple[_Points, _Points, Floats]
     torsions: tuple[Ints, Floats]
+    ball_dampers: tuple[Ints, Floats]
     rotors: tuple[Ints, Floats]
     user: tuple[tuple[str, _Points, Callable[[float, Floats, Floats], Any]], ...]
 
@@ -85,6 +86,8 @@ class BodyLoads:
         self._add_springs(out, motion)
         if len(self.torsions[1]):
             self._add_torsions(out, motion, angles)
+        if len(self.ball_dampers[1]):
+            self._add_ball_dampers(out, motion)
         if len(self.rotors[1]):
             self._add_rotors(out, motion)
         for name, points, function in self.user:
@@ -124,6 +127,14 @@ class BodyLoads:
         moment = torsion.moment(numbers.T, angles, rates)[..., None] * axes
         for side, sign in ((0, -1.0), (1, 1.0)):
             _add_moments(out, self.equations.pair_bodies[pairs, side], sign * moment)
+
+    def _add_ball_dampers(self, out: Floats, motion: BodyMotion) -> None:
+        pairs, damping = self.ball_dampers
+        first, second = self.equations.pair_bodies[pairs].T
+        spins = _of(motion.spins, second) - _of(motion.spins, first)
+        moment = ball_damper.moment(damping[:, None], spins)
+        _add_moments(out, first, -moment)
+        _add_moments(out, second, moment)
 
     def _add_rotors(self, out: Floats, motion: BodyMotion) -> None:
         """Inertia forces of rotors: inertia times the acceleration of the joint's coordinate, on both bodies."""
@@ -241,6 +252,10 @@ def make_body_loads(mechanism: Mechanism, equations: JointEquations) -> BodyLoad
             np.array([torsion.numbers_of(t) for t in mechanism.torsions], dtype=float).reshape(
                 -1, 4
             ),
+        ),
+        ball_dampers=(
+            np.array([first_pair[d.joint] for d in mechanism.ball_dampers], dtype=np.int64),
+            np.array([d.damping for d in mechanism.ball_dampers], dtype=float),
         ),
         rotors=(
             np.array([first_pair[r.joint] for r in mechanism.rotors], dtype=np.int64),

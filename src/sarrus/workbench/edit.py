@@ -14,9 +14,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from ..mechanism.construction import convex_hull
 from ..mechanism.elements import GROUND
 from ..mechanism.files.model_schema import ModelFile
+from ..mechanism.polygons import convex_hull
 from .parameters import Data, Record, joint_bodies, measure_size
 
 # Relative to the mechanism's size: locations this close are the same, so typed and clicked locations are
@@ -31,7 +31,7 @@ TRAVEL, STROKE, PIECE = 0.2, 0.1, 0.6
 ON_LINE, PRISMATIC = "point-on-line", "prismatic"
 # Blocks that contain names of bodies and of joints.
 OF_BODIES = ("points", "forces", "torques")
-OF_JOINTS = ("drives", "torsions", "rotors", "couplings")
+OF_JOINTS = ("drives", "torsions", "ball_dampers", "rotors", "couplings")
 # Order of the blocks in a file.
 ORDER = list(ModelFile.model_fields)
 EMPTY: Data = {"sarrus": 1, "name": "mechanism", "gravity": [0.0, -9.81], "bodies": {}}

@@ -34,7 +34,7 @@ Parts = tuple[str | int, ...]
 GROUPS = {
     "dimensions": ("bodies", "joints", "points"),
     "masses": ("bodies", "rotors"),
-    "springs": ("springs", "torsions"),
+    "springs": ("springs", "torsions", "ball_dampers"),
     "drives": ("drives", "couplings"),
     "forces": ("forces", "torques"),
     "start": ("velocities", "angular_velocities"),
