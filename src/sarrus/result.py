@@ -163,7 +163,8 @@ class Result(Readout):
         dampers = list(self._dampers(size))
         if not dampers:
             return
-        off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
+        # of the named points: some rates are those of directions, which have no length
+        off = tolerance * float(np.abs(self.model.places @ self.rates.T).max(initial=0.0))
         mass = plain_sum(b.mass for b in self.mechanism.bodies)
         weight = mass * float(np.linalg.norm(self.mechanism.gravity))
         typical_force = max(weight, float(self.kinetic_energy.max()) / size)
@@ -354,6 +355,7 @@ class Result(Readout):
     def error_estimate(self) -> Floats | None:
         """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
 
+        An error of a direction counts as that of a point at a lever arm of the mechanism's length.
         It comes from a second, more accurate run (`simulate(..., estimate_error=True)`). Its maximum is accurate
         to a factor of about two, and too large for tolerances below 1e-8. Methods with a fixed step always provide
         it, from a run with twice the step. Otherwise it is None.

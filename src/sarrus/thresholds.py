@@ -111,6 +111,10 @@ EPS = 1e-14
 # swings below 1e-3 rad were not recognised as singular; with 1e-10, outputs of redundant drives whose shares
 # change over were taken for singular, without a force
 PERMANENT_PIVOT = 1e-8
+# the largest singular value of J: if fewer values are smaller at the start than pivots are permanently low, the
+# start is only close to a singular configuration, and the run is repeated in extended precision. Values of
+# redundant equations are rounding, or dimensions typed to 12 digits
+HIDDEN_RANK = 1e-12
 # an equation's own J M^-1 J^T: a redundant equation has the pivot EPS, times the contributions of other equations
 # to the dependence; a larger pivot means that it replaces another equation
 RISEN_PIVOT = 1e-12

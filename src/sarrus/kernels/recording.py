@@ -393,6 +393,12 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 @entry
 def eval_forces(form, ws, loads, out, forces):
     """Forces of the drives; nan near a singular configuration."""
+    # two conditions: whether there are loads is known at translation time
+    if loads is None:
+        for k in range(len(out.times)):
+            for m in range(forces.shape[1]):
+                forces[k, m] = np.nan
+        return
     for k in range(len(out.times)):
         if out.kept[k] == BESIDE:
             for m in range(forces.shape[1]):

@@ -126,6 +126,15 @@ def learn_pivots(form, L, reference_pivots):
 
 
 @kernel
+def count_redundant(reference_pivots):
+    """Number of equations that have been redundant at every configuration so far."""
+    count = 0
+    for k in range(len(reference_pivots)):
+        count += 1 if reference_pivots[k] <= PERMANENT_PIVOT else 0
+    return count
+
+
+@kernel
 def eval_pivots(form, L, reference_pivots):
     """Smallest relative pivot, and smallest ratio of a relative pivot to its reference value.
 
