@@ -212,3 +212,23 @@ def bent(m, size, seed):
         ends = (replace(e, place=None if e.place is None else place(e.place)) for e in j.ends)
         out.joints.append(replace(j, ends=tuple(ends)))
     return out
+
+
+def seesaw(*exponents):
+    """Three legs whose ends lie on one line of a beam: c1 x1^p1 - 2 c2 x2^p2 + c3 x3^p3 = 0 to lowest order.
+
+    exponents: as those of `powers`.
+    """
+    m = Mechanism(f"seesaw {exponents}")
+    m.body("beam", 1.0, (6.0, 0.0), 0.1)
+    for k, p in enumerate(exponents):
+        at, length, sign = np.array([6.0 * k, 0.0]), 1.0 + 0.17 * k, float(np.sign(p))
+        if abs(p) == 3:
+            body = _leg_of_watt(m, k, at, length, sign)
+        else:
+            body = _leg_of_circles(m, k, at, int(np.log2(abs(p))), length, sign)
+        if k == 0:
+            m.revolute("H0", "beam", body, at=at)
+        else:
+            m.point_on_line(f"H{k}", "beam", body, at=at, axis=(1, 0))
+    return m

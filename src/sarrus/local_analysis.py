@@ -8,7 +8,7 @@ import numpy as np
 
 from . import model as model_package
 from . import verdict
-from .mechanism import Mechanism, MechanismError, check_mechanism
+from .mechanism import Mechanism, MechanismError
 from .names import suggests
 
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ def branches(
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     if isinstance(most, bool) or int(most) != most or most < 1:
         raise ValueError(f"most = {most!r}; give a whole number from 1")
-    check_mechanism(mechanism)
-    model = model_package.make_model(mechanism)
+    own = mechanism.copy()
+    model = model_package.build.model_of(own, model_package.structure.check_for_run(own, False))
     return verdict.branches.find_branches(
-        model,
-        verdict.joint_equations.make_joint_equations(mechanism),
-        np.zeros(model.coordinates),
-        most=int(most),
-        hold_drives=hold_drives,
+        model, None, np.zeros(model.coordinates), most=int(most), hold_drives=hold_drives
     )

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from . import segments as segment_package
+
 if TYPE_CHECKING:
     from .methods.outcome import LocatedEvents
 
@@ -17,9 +21,12 @@ LISTED = 3
 class LocatedEvent:
     """An event of a run.
 
-    name: of the event; kind: "rising", "falling", "tangent", "maximum" or "minimum"; time [s]; value: of the
-    quantity [unit]; gap: the value minus the target, 0 for extremes; state: a `Result` with one output at this
-    instant.
+    name: of the event; kind: "rising", "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest",
+    "release" or "contact"; time [s]; value: of the quantity [unit]; gap: the value minus the target, 0 for
+    extremes;
+    state: a `Result` with one output at this instant, before the event; after: the same after it, where the event
+    changed the mechanism, else None; action: what it did; energy_change: of the total energy [J], negative for a
+    loss.
     """
 
     name: str
@@ -29,10 +36,35 @@ class LocatedEvent:
     unit: str
     gap: float
     state: Any = field(repr=False)
+    after: Any = field(repr=False, default=None)
+    action: str = ""
+    energy_change: float = 0.0
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
-        return f"event '{self.name}' at t = {self.time:.12g} s: {self.kind}, {self.value:.9g}{unit}"
+        text = f"event '{self.name}' at t = {self.time:.12g} s: {self.kind}, {self.value:.9g}{unit}"
+        if self.action and self.action != self.name:
+            text += f"; {self.action}"
+        return text + (f"; {_change(self.energy_change)}" if self.energy_change else "")
+
+
+def _change(energy: float) -> str:
+    return f"{abs(energy):.6g} J {'lost' if energy < 0 else 'gained'}"
+
+
+def _states(result: Any, found: LocatedEvents, i: int) -> tuple[Any, Any]:
+    """Results with the state before an event and after it, None if it changed nothing."""
+    row = found.record[i : i + 1]
+    segments = result.outcome.segments
+    if not segments:
+        return replace(result, outcome=replace(result.outcome, record=row, error=None)), None
+    number = int(found.segments[i])
+    before = segment_package.segment_results.state_at(result, number, row)
+    if not found.actions[i] or number + 1 >= len(segments):
+        return before, None
+    return before, segment_package.segment_results.state_at(
+        result, number + 1, segments[number + 1].outcome.record
+    )
 
 
 def list_events(result: Any) -> tuple[LocatedEvent, ...]:
@@ -40,6 +72,7 @@ def list_events(result: Any) -> tuple[LocatedEvent, ...]:
     found = result.outcome.events
     if found is None:
         return ()
+    unit = result.model.units.energy
     return tuple(
         LocatedEvent(
             name=found.names[n],
@@ -48,16 +81,18 @@ def list_events(result: Any) -> tuple[LocatedEvent, ...]:
             value=float(found.values[i]),
             unit=found.units[n],
             gap=float(found.gaps[i]),
-            state=replace(
-                result, outcome=replace(result.outcome, record=found.record[i : i + 1], error=None)
-            ),
+            state=state,
+            after=after,
+            action=found.actions[i] if found.actions else "",
+            energy_change=float(found.energies[i]) * unit if len(found.energies) else 0.0,
         )
         for i, n in enumerate(found.which.tolist())
+        for state, after in [_states(result, found, i)]
     )
 
 
-def describe_events(found: LocatedEvents | None) -> Iterator[str]:
-    """One sentence per requested event."""
+def describe_events(found: LocatedEvents | None, joule: float) -> Iterator[str]:
+    """One sentence per requested event; joule: the model's unit of energy [J]."""
     for n, name in enumerate([] if found is None else found.names):
         assert found is not None
         times = found.record.times[found.which == n].tolist()
@@ -67,4 +102,12 @@ def describe_events(found: LocatedEvents | None) -> Iterator[str]:
         listed = ", ".join(f"{t:.9g}" for t in times[:LISTED])
         often = "once" if len(times) == 1 else f"{len(times)} times"
         more = ", ..." if len(times) > LISTED else ""
-        yield f"event '{name}' occurred {often}, at t = {listed}{more} s"
+        text = f"event '{name}' occurred {often}, at t = {listed}{more} s"
+        if len(found.energies):
+            energy = float(found.energies[found.which == n].sum()) * joule
+            did = dict.fromkeys(found.actions[i] for i in np.flatnonzero(found.which == n))
+            words = [word for word in did if word and word != name][:LISTED]
+            text += "".join(
+                f"; {word}" for word in (*words, *([_change(energy)] if energy else []))
+            )
+        yield text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,14 +17,47 @@ if TYPE_CHECKING:
     from .kinematics.configuration import BodyRows
     from .methods.outcome import Record
     from .model import Model
-    from .model.readings import ArmRows
+    from .model.readings import ArmRows, DriveRows
     from .verdict.reactions import Reactions
+
+
+def by_segment(read: Callable[[Any, str], Floats]) -> Callable[[Any, str], Floats]:
+    """A reading of a force: where events change the mechanism, each segment of the run reads its own."""
+
+    @wraps(read)
+    def read_all(self: Readout, name: str) -> Floats:
+        if not self.segments:
+            return read(self, name)
+        drives = read.__name__.startswith("drive")
+        if drives:
+            pick(self.drives, name, "drive")
+        # a drive that is released exerts nothing
+        return np.concatenate(
+            [
+                np.zeros(len(part.times))
+                if drives and name not in part.drives
+                else read(part, name)
+                for part in self.segments
+            ]
+        )
+
+    return read_all
 
 
 class Readout:
     """Quantities of a record by name, computed with its model; base class of `Result`."""
 
     model: Model
+
+    @property
+    def segments(self) -> Sequence[Readout]:
+        """The parts of a run between events that change the mechanism; empty for other runs."""
+        return ()
+
+    @property
+    def drives(self) -> dict[str, DriveRows]:
+        """Drives by name, with locks and stops of limits where events of the run make them act."""
+        return self.model.readings.drives
 
     @property
     def record(self) -> Record:
@@ -90,6 +123,7 @@ class Readout:
             np.linalg.norm(self._arm(pick(arms, name, "spring or distance joint")), axis=1)
         )
 
+    @by_segment
     def force(self, name: str) -> Floats:
         """Tension of a spring and damper [N], negative in compression, shape (n,)."""
         spring, rows = pick(self.model.readings.springs, name, "spring")
@@ -100,6 +134,7 @@ class Readout:
             kernels.elements.spring.pull(kernels.elements.spring.numbers_of(spring), length, rate)
         )
 
+    @by_segment
     def torque(self, name: str) -> Floats:
         """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
         torsion, number = pick(self.model.readings.torsions, name, "torsion")
@@ -124,6 +159,7 @@ class Readout:
                 force = float(np.median(np.abs(self.torque(torsion.name)))) / arm
                 yield f"torsion '{torsion.name}'", torsion.damping / arm**2, force
 
+    @by_segment
     def drive_force(self, name: str) -> Floats:
         """Force [N] that a drive exerts along its motion, or torque [N m] about its axis, shape (n,).
 
@@ -147,6 +183,7 @@ class Readout:
             np.where(share.undetermined, np.nan, share.values),
         )
 
+    @by_segment
     def drive_power(self, name: str) -> Floats:
         """Power that a drive delivers to the mechanism [W], shape (n,): its force or torque times its rate."""
         pieces = pick(self.model.readings.drives, name, "drive").pieces
@@ -202,7 +239,7 @@ class Readout:
         for torsion, number in named.torsions.values():
             if torsion.joint == joint:
                 return np.asarray(self.record.angles[:, number])
-        for drive in named.drives.values():
+        for drive in [] if self.segments else named.drives.values():
             if drive.joint == joint and drive.turns:
                 return np.array([drive.pieces.value(t) for t in self.times])
         return None
@@ -340,7 +377,7 @@ class Readout:
             yield name, "length [m]", self.length
             yield name, "force [N]", self.force
         yield from ((name, "torque [N m]", self.torque) for name in named.torsions)
-        for name, drive in named.drives.items():
+        for name, drive in self.drives.items():
             kind = "drive torque [N m]" if drive.turns else "drive force [N]"
             yield name, kind, self.drive_force
             yield name, "drive power [W]", self.drive_power

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import scene as scene_package
+from . import segments as segment_package
 from . import sensitivities, verdict
 from .arrays import Flags, Floats, Ints, plain_sum
 from .export import (
@@ -31,7 +32,7 @@ from .export import (
 from .kinematics.configuration import read_turns
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
-from .names import RenamedKeys, pick, suggests, warn_renamed
+from .names import RenamedKeys, all_suggest, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
@@ -69,6 +70,7 @@ MOST_PANELS = 4
 MOST_DRAWN = 2_000_000
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class Result(Readout):
     """The result of a simulation: only the valid part of the run.
@@ -137,7 +139,7 @@ class Result(Readout):
             if self.outcome.watch is None
             else verdict.inspection_text.tell_moments(self.crossings, self.near_singular)
         )
-        located = describe_events(self.outcome.events)
+        located = describe_events(self.outcome.events, self.model.units.energy)
         return [*met, *located, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
 
     def _held_digits(self) -> Iterator[str]:
@@ -276,6 +278,20 @@ class Result(Readout):
     # events
 
     @cached_property
+    def segments(self) -> tuple[Result, ...]:
+        """One result per part of the run between events that change the mechanism; empty if none does."""
+        if not self.outcome.segments:
+            return ()
+        return segment_package.segment_results.segment_results(self)
+
+    @cached_property
+    def drives(self) -> dict[str, Any]:
+        """Drives by name, with locks and stops of limits where events of the run make them act."""
+        if not self.outcome.segments:
+            return self.model.readings.drives
+        return segment_package.segment_results.all_drives(self)
+
+    @cached_property
     def events(self) -> tuple[LocatedEvent, ...]:
         """Events that were requested (`simulate(..., events=[...])`) and occurred, in the order of time."""
         return list_events(self)
@@ -302,7 +318,8 @@ class Result(Readout):
         MechanismError
             If a user force fails, or is missing because the result was read from a file.
         """
-        motion = self.outcome.motion
+        segments = self.outcome.segments
+        motion = segments[-1].outcome.motion if segments else self.outcome.motion
         if motion is None:
             raise ValueError(
                 f"'{self.name}' was simulated without its polynomials; give dense=True to simulate to "
@@ -312,6 +329,8 @@ class Result(Readout):
         watch = self.outcome.watch
         end = motion.end if watch is None else min(motion.end, watch.until)
         wanted = check_times("t", np.atleast_1d(times), end, "the motion ends at")
+        if self.outcome.segments:
+            return segment_package.segment_results.result_at(self, wanted)
         record = motion.at(wanted)
         for call in self.model.user_calls:
             # a user force may fail at these times, or be missing from a file
@@ -350,6 +369,10 @@ class Result(Readout):
     @cached_property
     def accelerations(self) -> Floats:
         """Second derivatives of the natural coordinates, (n, nq); at crossings, those of the actual motion."""
+        if self.segments:
+            return segment_package.segment_results.join_values(
+                self.segments, lambda part: part.accelerations
+            )
         a, watch = self.record.a, self.outcome.watch
         if watch is None:
             return a
@@ -393,6 +416,11 @@ class Result(Readout):
         ValueError
             If a path or quantity is unknown, or a reaction is statically indeterminate.
         """
+        if self.outcome.segments:
+            raise MechanismError(
+                f"'{self.name}' has events that change the mechanism; derivatives over such an event are not "
+                "supported"
+            )
         return sensitivities.differentiate.of_result(self, quantity, wrt)
 
     # energies
@@ -423,11 +451,27 @@ class Result(Readout):
 
     @property
     def energy_balance(self) -> Floats:
-        """Total energy minus work and energy corrections, relative to the start [J], (n,): zero except for errors.
+        """Total energy minus work, energy corrections and what events changed, relative to the start [J], (n,).
 
-        It is the accumulated energy error of the integration, also where the method corrects the energy.
+        It is zero except for errors: the accumulated energy error of the integration, also where the method
+        corrects the energy.
         """
-        return np.asarray((self.record.energy - self.start.energy) * self.model.units.energy)
+        drift = (self.record.energy - self.start.energy) * self.model.units.energy
+        return np.asarray(drift - self.event_energy)
+
+    @property
+    def event_energy(self) -> Floats:
+        """Sum of what events before each output changed of the total energy [J], (n,): losses are negative.
+
+        Impacts at stops and locks lose energy; switching a spring changes the potential energy.
+        """
+        found = self.outcome.events
+        if found is None or not len(found.energies):
+            return np.zeros(len(self.times))
+        # an output at the time of an event is the state before it
+        before = np.searchsorted(found.record.times, self.times, side="left")
+        changes = np.concatenate([np.zeros(1), np.cumsum(found.energies)])
+        return np.asarray(changes[before] * self.model.units.energy)
 
     @property
     def restored_energy(self) -> Floats:
@@ -505,6 +549,10 @@ class Result(Readout):
         Reactions
             The reactions by joint.
         """
+        if self.segments:
+            return segment_package.segment_results.join_reactions(
+                self, [part.solve_reactions(stiffness) for part in self.segments]
+            )
         states = (self.coordinates, self.rates, self.accelerations)
         solver = verdict.reactions.ReactionSolver(
             self.joint_equations, self.model.body_rows, self._loads, stiffness
@@ -557,15 +605,17 @@ class Result(Readout):
     def verdict(self) -> Verdict:
         """Mobility and redundancy at the start and over the motion, and crossings; computed on first access."""
         watch = self.outcome.watch
+        # constraints that events add or remove belong to later segments
+        first = self.segments[0] if self.segments else self
         return verdict.verdict.make_verdict(
-            self.mechanism,
-            self.model.body_rows,
-            self.joint_equations,
+            first.mechanism,
+            first.model.body_rows,
+            first.joint_equations,
             self.method,
-            self.times,
-            self.coordinates,
-            self.rates,
-            self.norms[:, 0],
+            first.times,
+            first.coordinates,
+            first.rates,
+            first.norms[:, 0],
             None if watch is None else self._moments,
             np.inf if watch is None else watch.until,
         )
@@ -586,9 +636,11 @@ class Result(Readout):
     @cached_property
     def _moments(self) -> tuple[tuple[Crossing, ...], tuple[NearMiss, ...]]:
         watch = self.outcome.watch
+        if self.segments:
+            return segment_package.segment_results.join_moments(self.segments)
         if watch is None:
             raise ValueError(
-                f"the run of '{self.name}' was not watched for crossings: {self.message}"
+                f"the run of '{self.name}' was not monitored for crossings: {self.message}"
             )
         motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         candidates = watch.candidates if self.success else watch.passed
@@ -602,7 +654,7 @@ class Result(Readout):
     def _crossing_context(self) -> CrossingContext | None:
         """Data for the limits of reactions at crossings; None without crossings, or if they were not monitored."""
         watch = self.outcome.watch
-        if watch is None or not self.crossings:
+        if watch is None or self.segments or not self.crossings:
             return None
         return verdict.near_crossings.CrossingContext(
             model=self.model,
@@ -615,6 +667,8 @@ class Result(Readout):
     @property
     def _near_crossings(self) -> Flags:
         """Outputs so close to a crossing that forces are computed as limits along the motion."""
+        if self.segments:
+            return np.concatenate([part._near_crossings for part in self.segments])
         context = self._crossing_context
         none = np.zeros(len(self.times), dtype=bool)
         return none if context is None else context.are_near(self.times)
@@ -717,10 +771,10 @@ class Result(Readout):
             for level, (_, unit) in LEVELS.items()
             if points
         }
-        told = {TIME, *point_columns(self, points)}
+        known = {TIME, *point_columns(self, points)}
         scalars = {}
         for column, values in columns.items():
-            if column not in told:
+            if column not in known:
                 name, unit = split_unit(column)
                 # names without an owner become Python identifiers
                 scalars[name if "." in name else name.replace(" ", "_")] = (values, unit)
@@ -859,10 +913,7 @@ class Result(Readout):
         """Names of parts with a force or torque reading: drives, springs, torsional springs."""
         forced = ("[N]", "[N m]")
         whose = {name for name, what, _ in self._readings() if what.endswith(forced)}
-        return [
-            *self.model.readings.drives,
-            *(n for n in self.read_names if n in whose - set(self.model.readings.drives)),
-        ]
+        return [*self.drives, *(n for n in self.read_names if n in whose - set(self.drives))]
 
     def animate(self, point: str | None = None) -> Player:
         """An animation with the path of a point; notebooks display it, and `save` writes it as an HTML page.

@@ -21,7 +21,7 @@ from .mechanism.event_requests import Event
 from .memory import check_memory
 from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.extended_precision import wants_digits
-from .methods.method import needs_of, warm_up
+from .methods.method import Stop, needs_of, warm_up
 from .methods.monitor import Candidate, Watch
 from .methods.outcome import Record
 from .methods.status import failed
@@ -30,6 +30,7 @@ from .model.build import model_of
 from .model.structure import Lookup, look_up
 from .names import unknown
 from .result import FIXED_STEP, Result
+from .run_segments import SegmentedRun
 from .settings import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, RunSettings
 from .thresholds import MISFIT, SMALLEST_TOLERANCE
 from .verdict.candidates import judge_candidates
@@ -86,25 +87,26 @@ def solve(
     # temporary arrays
     kept = 4 * model.coordinates + len(model.loads.torsions.first) + 12
     check_memory(len(settings.outputs), 4 / 3 * kept, settings.duration)
-    stop = (
-        None
-        if settings.at_crossing == CONTINUE
-        else _first_crossing(mechanism, model, settings.setting)
-    )
+    stop = _stop_of(mechanism, model, settings)
     # the start is always recorded, because energies are relative to it
     late = int(settings.outputs[0] > 0.0)
     run = Run(
-        model, velocity, np.concatenate([np.zeros(late), settings.outputs]), settings.duration,
+        model, velocity, np.append(0.0, settings.outputs) if late else settings.outputs, settings.duration,
         settings.setting, settings.max_steps, settings.options, stop, settings.dense, mechanism,
-        _search_of([*mechanism.events, *events], Prepared(mechanism, model, velocity, notes), settings),
     )  # fmt: skip
+    every_event = [*mechanism.events, *events]
+    if mechanism.limits or any(event.then for event in every_event):
+        method = _in_segments(method, mechanism, model, every_event, settings)
+    else:
+        start = Prepared(mechanism, model, velocity, notes)
+        run = replace(run, events=_search_of(every_event, start, settings))
     set_up = time.thread_time() - begin
     needs = needs_of(model)
     if needs <= method.does:
-        first = first_part(method, model)
+        first = first_part(get_method(settings.method), model)
         name = first.id if first.compiled else f"own/{first.id}"
         tight = first.id == "series" and wants_digits(settings.setting)
-        compiling = warm_up(name, first.run, model.loaded, first.options, tight)
+        compiling = warm_up(name, first.run, model, first.options, tight)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
@@ -135,6 +137,31 @@ def solve(
     if outcome.status == Status.STOPPED and settings.at_crossing == BRANCHES and result.crossings:
         result.outcome.notes.append(str(result.branches))
     return result
+
+
+def _stop_of(mechanism: Mechanism, model: Model, settings: RunSettings) -> Stop | None:
+    """What stops a run at crossings, if it is to stop there."""
+    if settings.at_crossing == CONTINUE:
+        return None
+    return _first_crossing(mechanism, model, settings.setting)
+
+
+def _in_segments(
+    method: Method,
+    mechanism: Mechanism,
+    model: Model,
+    events: Sequence[Event],
+    settings: RunSettings,
+) -> Method:
+    """The method run from event to event."""
+    if not method.restarts:
+        able = " or ".join(f"'{m.id}'" for m in METHODS.values() if m.restarts)
+        why = f"method '{method.id}' cannot continue after events that change the mechanism; use {able}"
+        return replace(method, run=lambda run: skipped(run.model, why))
+    segmented = SegmentedRun(
+        method, (mechanism, model), events, settings, lambda m, x: _stop_of(m, x, settings)
+    )
+    return replace(method, run=segmented.run)
 
 
 def _search_of(
@@ -171,10 +198,23 @@ def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepa
         # the result gets its own copy
         mechanism, notes = mechanism.copy(), []
     mechanism, model, bridged = _make_model(mechanism, settings, known)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
-    model, told = _check_user_forces(model, mechanism, velocity)
-    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *told]
+    velocity, start_notes = _start_velocity(model, mechanism, known)
+    model, force_notes = _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *force_notes]
     return Prepared(mechanism, model, velocity, notes)
+
+
+def _start_velocity(model: Model, mechanism: Mechanism, known: Lookup) -> tuple[Floats, list[str]]:
+    """The initial velocity and notes on it; those of the last mechanism are kept: callers often rerun it."""
+    structure = model.structure
+    if structure is not known.structure:
+        return solve_start_velocity(model, mechanism)
+    given = [*mechanism.velocities, ("", np.zeros(0)), *mechanism.angular_velocities]
+    key = known.numbers.tobytes(), *((name, value.tobytes()) for name, value in given)
+    last = structure.start
+    if last is None or last[0] != key:
+        last = structure.start = key, *solve_start_velocity(model, mechanism)
+    return last[1].copy(), list(last[2])
 
 
 def is_held(model: Model) -> bool:
@@ -332,7 +372,7 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
 def _first_crossing(
     mechanism: Mechanism, model: Model, tolerance: float
 ) -> Callable[[list[Candidate], Watch], float | None]:
-    """The function that tells a run where to stop: at the first crossing after the start."""
+    """The function that determines where a run stops: at the first crossing after the start."""
     equations = make_joint_equations(mechanism)
     none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from . import kernels
 from . import model as model_package
+from . import segments as segment_package
 from .arrays import Floats
 from .cache import Store
 from .disk import write_file
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sarrus result"
-VERSION = 3
+VERSION = 4
 # smaller arrays are not worth compressing
 SMALL = 256
 # generous CPU time to load HDF5 and read a small file [s]; lower bound of the read rate [bytes/s]
@@ -57,6 +58,8 @@ KEY_BYTES = 32
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
 # values that a record computes on access; stored, because they may need functions that are not stored
 DERIVED = ("a", "norms", "energies", "drive_forces")
+# a part of a run with its own model
+SEGMENT = "RunSegment"
 
 
 class SavedResultError(ValueError):
@@ -82,6 +85,8 @@ def save_parts(
 
     def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")
+        # joints that events of the run may lock have coordinates of the model
+        file.attrs["lockable"] = json.dumps(mechanism.lockable)
         file["mechanism"] = to_text(to_data(plain))
         _write(file, "user_forces", forces, model)
         _write(file, "model", _signature(model), model)
@@ -213,6 +218,7 @@ def _read_parts(
     )
     for name, *points in _read(file["user_forces"], None, {}):
         mechanism.user_force(name, points, _not_kept(name, path))
+    mechanism.lockable = [str(name) for name in json.loads(file.word("lockable"))]
     model = model_package.make_model(mechanism)
     before, now = _leaf(file["model"]).numbers(), _signature(model)
     if before.shape != now.shape or not np.allclose(before, now, SAME_MODEL, SAME_MODEL):
@@ -241,6 +247,8 @@ def _write(group: h5py.Group, name: str, value: Any, model: Model) -> None:
         return
     below = group.create_group(name, track_order=True)
     below.attrs["class"] = type(value).__name__
+    if type(value).__name__ == SEGMENT:
+        model = value.outcome.record.model
     for part, item in parts.items():
         _write(below, part, item, model)
 
@@ -282,6 +290,11 @@ def _read(node: GroupNode | Leaf, model: Any, sizes: dict[str, int]) -> Any:
     if isinstance(node, Leaf):
         return json.loads(node.text()) if node.node.attrs.get("json") else node.numbers()
     word = node.word("class")
+    if word == SEGMENT:
+        model = segment_package.segment_results.segment_model(
+            model, str(_read(node["parts"], None, {}))
+        )
+        sizes = sizes_of(model)
     parts = {name: _read(member, model, sizes) for name, member in node.members.items()}
     if word == "Model":
         return model
@@ -299,7 +312,13 @@ def _makers() -> dict[str, Callable[..., Any]]:
     """The classes a file may contain, by name."""
     from .methods import Motion, Outcome, Record, Status
     from .methods.monitor import MonitoredSteps, Piece, Watch
-    from .methods.outcome import AccelerationRule, LocatedEvents, MotionPart, StepHistory
+    from .methods.outcome import (
+        AccelerationRule,
+        LocatedEvents,
+        MotionPart,
+        RunSegment,
+        StepHistory,
+    )
 
     def make_outcome(status: str, **rest: Any) -> Outcome:
         return Outcome(Status(status), **rest)
@@ -315,6 +334,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
         Record,
         kernels.recording.Sampling,
         MonitoredSteps,
+        RunSegment,
         StepHistory,
         Watch,
     )

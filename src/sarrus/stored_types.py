@@ -37,11 +37,15 @@ FIELDS: dict[str, dict[str, str]] = {
         **{"status": "text", "message": "text", "record": "Record", "counters": "{int}"},
         **{"timings": "{float}", "notes": "[text]", "steps": "StepHistory", "watch": "Watch?"},
         **{"method": "text", "motion": "Motion?", "lost": "float", "error": "f n?"},
-        "events": "LocatedEvents?",
+        **{"events": "LocatedEvents?", "segments": "(RunSegment)"},
+    },
+    "RunSegment": {
+        **{"parts": "text", "begin": "float", "first": "int", "count": "int", "outcome": "Outcome"},
     },
     "LocatedEvents": {
         **{"names": "[text]", "units": "[text]", "which": "i k", "kinds": "[text]"},
-        **{"values": "f k", "gaps": "f k", "record": "Record"},
+        **{"values": "f k", "gaps": "f k", "record": "Record", "segments": "i k|0"},
+        **{"energies": "f k|0", "actions": "[text]"},
     },
     "StepPolynomials": {
         "orders": "i k",
@@ -123,11 +127,28 @@ def check_result(parts: dict[str, Any], derived: dict[str, Any], sizes: dict[str
         )
     if len(parts["start"]) != 1 and count:
         raise ValueError(f"its start is {len(parts['start'])} positions, not 1")
+    _check_segments(outcome, count)
     if outcome.error is not None and len(outcome.error) != count:
         raise ValueError(f"it estimates {len(outcome.error)} errors of {count} outputs")
     check_fields("derived", derived, {**sizes, "n": count})
     if missing := set(FIELDS["derived"]) - set(derived):
         raise ValueError(f"it lacks '{min(missing)}'")
+
+
+def _check_segments(outcome: Any, count: int) -> None:
+    """The outputs of all segments follow each other, and events lie in segments."""
+    first = 0
+    for segment in outcome.segments:
+        if segment.first != first or segment.count < 0 or len(segment.outcome.record) != 1:
+            raise ValueError("the outputs of its segments do not follow each other")
+        first += segment.count
+    if outcome.segments and first != count:
+        raise ValueError(f"its segments have {first} of {count} outputs")
+    found = outcome.events
+    if found is not None and outcome.segments:
+        _within(found.segments, 0, len(outcome.segments) - 1, "LocatedEvents.segments")
+        if {len(found.segments), len(found.energies), len(found.actions)} != {len(found.which)}:
+            raise ValueError("LocatedEvents has lists of different lengths")
 
 
 def check_form(parts: dict[str, Any], model: Model) -> None:

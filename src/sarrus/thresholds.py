@@ -82,6 +82,9 @@ SPANNED = 4e-12
 FLATTEST = 0.1
 # 1, coefficients are of order one: rounding of a zero coefficient in a linear relation
 ZERO_COEFFICIENT = 1e-12
+# 1: a linear relation with smaller coefficients may result from rounding of the dimensions; the local analysis of
+# branches leaves it out
+DOUBTFUL_COEFFICIENT = 1e-9
 # the vector's length: rounding of a zero component
 ZERO_COMPONENT = 1e-14
 # 1, numbers of order one: linear forms whose coefficients and constants differ by less are the same form; rounding
@@ -178,6 +181,9 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: the constraint is satisfied when its residual is the rounding of its terms
 ROUND_OFF = 4e-16
+# the same, of constraints with several terms: after a change of the configuration so small that its square is
+# below ROUND_OFF, a residual up to this size is the rounding of their sum, and another change would not reduce it
+LEFT_ROUND_OFF = 1.6e-15
 # the same in double-double arithmetic: the residual is the rounding of two doubles
 WIDE_ROUND_OFF = 1e-30
 # the same: largest change of constraints that lets a motion pass a singular configuration, or largest
@@ -445,3 +451,11 @@ LEAST_MASS = 1e-9
 RIGHT_CROSS = 1e-9
 # the size of a link: a simulation whose bodies fly farther has broken down, even if its numbers are still finite
 FLOWN_OFF = 1e6
+# 1: constraints that appear at an event contradict others where the velocities violate them by more than this
+# share
+CONTRADICTED_RATE = 1e-7
+# 1: an impact at one stop leaves another alone if it changes its rate by less than this share
+DECOUPLED = 1e-9
+# the values that an event does not distinguish: a bounce that rises less ends in rest; below 2 events would miss
+# it
+RESTING = 4.0

@@ -20,9 +20,9 @@ runner = CliRunner()
 def test_sentences_have_the_numbers():
     """The text names count, mobilities, words, tolerance and the values around the gap."""
     text = str(inspect(bricard()))
-    assert "Gruebler's count is 0, the mobility here 1, the mobility of the motion 1" in text
+    assert "Mobility 0 by the Gruebler-Kutzbach formula, 1 instantaneous, 1 finite" in text
     assert "permanently redundant" in text
-    assert "One of the 30 joint equations depends on others" in text
+    assert "1 of the 30 joint equations is redundant" in text
     assert "Rank 29 of 30 columns, by singular values" in text
     assert "the tolerance 1e-09" in text
     assert "loop P0-P1-P2-P3-P4-P5" in text
@@ -64,7 +64,7 @@ def test_command(problem, word):
     """`sarrus inspect` prints sentences, and with --json the record."""
     answer = runner.invoke(app, ["inspect", problem])
     assert answer.exit_code == 0, answer.output
-    assert f"the mobility of the motion 1: {word}." in answer.output
+    assert f"1 finite: {word}." in answer.output
     answer = runner.invoke(app, ["inspect", problem, "--json"])
     assert json.loads(answer.output)["classification"] == word
 

@@ -99,15 +99,15 @@ def test_simulation_within_the_misfit(longer):
     exact = simulate(bricard(), 1.0, 0.1)
     assert result.status == "done"
     assert len(result.notes) == 1
-    assert "locked in truth, mobile within a misfit of" in result.notes[0]
+    assert "strictly locked, mobile within a misfit of" in result.notes[0]
     # features closer than 1e-12 are one feature to the model
     assert result.violation().max() < 1e-12
     assert np.abs(result.position("P2") - exact.position("P2")).max() < 10 * longer + 1e-11
 
 
 @pytest.mark.slow
-def test_simulation_refused_or_allowed():
-    """Beyond the tolerance it is refused with the numbers; more may be allowed; 0 takes it as it is."""
+def test_simulation_rejected_or_allowed():
+    """Beyond the tolerance it is rejected with the numbers; more may be allowed; 0 takes it as it is."""
     m = longer_bricard(1e-6)
     with pytest.raises(
         MechanismError, match=r"'Bricard' is locked.*misfit of 9.64e-08 m, and 5e-09 m"
@@ -127,7 +127,7 @@ def test_simulation_refused_or_allowed():
     "m", [longer_bricard(1e-3), longer_bricard(1e-6, 0.0), three_cranks(1e-6)], ids=lambda m: m.name
 )
 def test_mended_dimensions_move_exactly(m):
-    """The nearest dimensions found have one freedom and one dependent equation all along a run."""
+    """The nearest dimensions found have one degree of freedom and one dependent equation all along a run."""
     locked = find_locked(make_joint_equations(m))
     mended = mend_geometry(m, locked)
     assert mended.left < 1e-12
@@ -166,14 +166,14 @@ def test_assembled_and_bridged(longer):
     result = simulate(opened, 1.0, 0.1, assemble=True)
     assert result.status == "done"
     assert "assembled" in result.notes[0]
-    assert "locked in truth" in result.notes[1]
+    assert "strictly locked" in result.notes[1]
     exact = simulate(disturbed(bricard(), 0.01, 2), 1.0, 0.1, assemble=True)
     # the least motion ends where the error and its own tolerance let it
     assert np.abs(result.position("P2") - exact.position("P2")).max() < 1e-5
 
 
 def test_bad_input_gets_a_verdict():
-    """A free body, a body welded twice, a body with no freedom: words, not an exception."""
+    """A free body, a body welded twice, a body with no degree of freedom: words, not an exception."""
     m = Mechanism("odd", gravity=(0, 0, -9.81))
     m.body("stone", 1.0, (0, 0, 0), (1, 1, 1))
     assert inspect(m).classification == "regular"
@@ -197,7 +197,7 @@ def parallel_cranks(seed):
 
 
 def test_rounding_is_no_misfit():
-    """Paradoxical linkages at random places, with rounded numbers, are mobile in truth."""
+    """Paradoxical linkages at random places, with rounded numbers, are exactly mobile."""
     for seed in range(6):
         assert find_locked(make_joint_equations(parallel_cranks(seed))) is None
     for seed in range(2):
@@ -224,7 +224,7 @@ def test_axes_that_are_parallel_stay_so(seed):
         m.revolute(f"foot {k}", "ground", f"crank {k}", at=turn @ foot, axis=turn[:, 2])
         m.revolute(f"head {k}", f"crank {k}", "plate", at=turn @ head, axis=turn[:, 2])
     result = simulate(m, 0.3, 0.1, misfit=1e-5)
-    assert any("locked in truth" in note and "axes" not in note for note in result.notes)
+    assert any("strictly locked" in note and "axes" not in note for note in result.notes)
     assert result.success
     # it falls: a crank of 0.67 m turns by a good part of a radian
     assert np.linalg.norm(result.position("plate")[-1] - result.position("plate")[0]) > 0.05
@@ -232,7 +232,7 @@ def test_axes_that_are_parallel_stay_so(seed):
 
 
 def test_a_linkage_that_moves_is_followed_once(monkeypatch):
-    """Not again when nothing of it changed; one of other dimensions is looked at anew."""
+    """Not again when nothing of it changed; one of other dimensions is looked at again."""
     followed = []
     bridge = run_single.bridge_misfit
 
@@ -246,7 +246,7 @@ def test_a_linkage_that_moves_is_followed_once(monkeypatch):
     again = simulate(bricard(), 0.1, tolerance=1e-8)
     assert len(followed) == 1
     assert first.notes == again.notes
-    # locked in truth: bridged each time, with a note
+    # strictly locked: bridged each time, with a note
     for count in (2, 3):
-        assert any("locked in truth" in note for note in simulate(longer_bricard(1e-9), 0.1).notes)
+        assert any("strictly locked" in note for note in simulate(longer_bricard(1e-9), 0.1).notes)
         assert len(followed) == count

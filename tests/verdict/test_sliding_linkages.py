@@ -56,7 +56,7 @@ def test_stewart_platform_on_links():
 
 
 def test_trammel():
-    """A rod on two lines has one freedom, also where one end is at the corner."""
+    """A rod on two lines has one degree of freedom, also where one end is at the corner."""
     for angle in (0.4, 0.0, np.pi / 2):
         assert numbers(inspect(trammel(angle))) == (1, 1, 1, 0, 0, ("regular",))
 
@@ -100,11 +100,11 @@ def test_doubled_joint(name, joint, rows):
 
 
 def test_driven_slider_crank():
-    """One freedom, driven; the mobility is that of the joints, what drives leave is told beside it."""
+    """One degree of freedom, driven; the mobility is that of the joints, what drives leave is reported near it."""
     found = inspect(slider_crank(0.7))
     assert numbers(found) == (1, 1, 1, 0, 0, ("regular",))
     assert (found.driven.free_here, found.driven.free_motion, found.driven.idle_here) == (0, 0, 0)
-    assert "1 freedom, driven by 'motor': nothing is left free." in str(found)
+    assert "With 'motor' prescribed, no degree of freedom is left." in str(found)
     record = json.loads(json.dumps(found.as_dict()))
     assert record["driven"]["drives"] == ["motor"]
     assert record["driven"]["free_motion"] == 0
@@ -112,7 +112,7 @@ def test_driven_slider_crank():
 
 
 def test_one_drive_too_many():
-    """Two drives for one freedom depend on each other, named in the loop."""
+    """Two drives for one degree of freedom depend on each other, named in the loop."""
     m = slider_crank(0.7)
     m.drive("ram", "P", 0.0)
     found = inspect(m)
@@ -135,12 +135,12 @@ def test_dead_position_of_a_drive():
     assert numbers(found) == (1, 1, 1, 0, 0, ("regular",))
     assert (found.driven.free_here, found.driven.free_motion) == (1, 0)
     assert (found.driven.idle_here, found.driven.idle_motion) == (1, 0)
-    assert "dead position" in str(found)
+    assert "dead centre" in str(found)
     assert not found.driven.sets[0].permanent
 
 
-def test_some_freedoms_driven():
-    """A driven double pendulum has one freedom left; a driven link is none of the joints' equations."""
+def test_some_degrees_of_freedom_driven():
+    """A driven double pendulum has one degree of freedom left; a driven link is none of the joints' equations."""
     m = Mechanism("double pendulum")
     m.rod("a", (0, 0), (1, 0), mass=1)
     m.rod("b", (1, 0), (2, 0), mass=1)
@@ -149,7 +149,7 @@ def test_some_freedoms_driven():
     m.drive("motor", "A", 0.0)
     found = inspect(m)
     assert (found.mobility_motion, found.driven.free_motion) == (2, 1)
-    assert "2 freedoms, 1 of them driven by 'motor': 1 left free." in str(found)
+    assert "With 'motor' prescribed, 1 degree of freedom is left." in str(found)
     m.distance("jack", m.ground, "b", start=(1, 1), end=(2, 0))
     assert inspect(m).mobility_motion == 1
     m.drive("lift", "jack", np.sqrt(2.0))
@@ -158,7 +158,7 @@ def test_some_freedoms_driven():
 
 
 def test_drives_of_a_large_mechanism():
-    """N = 300 with a drive: one freedom, driven, found body by body."""
+    """N = 300 with a drive: one degree of freedom, driven, found body by body."""
     m = n_four_bar(300, lean=0.2)
     m.drive("motor", "A0", 0.0)
     found = inspect(m)

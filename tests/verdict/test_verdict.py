@@ -11,7 +11,7 @@ from sarrus.runs.run_folder import finite
 
 
 def test_verdict_of_the_double_four_bar():
-    """Regular at the start, one freedom, crossings on the way; said and recorded."""
+    """Regular at the start, one degree of freedom, crossings on the way, in sentences and in the record."""
     result = simulate(n_four_bar(2), 3.0, 0.01)
     verdict = result.verdict
     assert verdict is result.verdict
@@ -22,7 +22,11 @@ def test_verdict_of_the_double_four_bar():
     assert verdict.crossings == result.crossings
     # the closed form to 1e-11 s, which the default tolerance keeps
     first = f"crossing at t = {flat_times(2, 1.0)[0]:.13f}"[:-2]
-    for words in ("3 crossings:", first, "Over the motion (9 poses)"):
+    for words in (
+        "3 crossings:",
+        first,
+        "Over the motion (9 configurations): 1 degree of freedom, no redundant",
+    ):
         assert words in str(verdict)
     record = json.loads(json.dumps(finite(verdict.as_dict()), allow_nan=False))
     assert [c["mobility_here"] for c in record["crossings"]] == [3, 3, 3]
@@ -36,7 +40,7 @@ def test_verdict_of_the_bricard():
     assert verdict.redundant == (1, 1)
     assert {r.rank for r in verdict.ranks} == {29}
     assert "No crossings." in verdict.sentences
-    assert "1 joint equation depends on others" in str(verdict)
+    assert "1 degree of freedom, 1 redundant constraint: permanently redundant" in str(verdict)
 
 
 def test_the_start_is_inspected_as_inspect_does():
@@ -59,4 +63,4 @@ def test_redundancy_at_random_poses(make, number):
     assert len(found.poses) == 3
     assert {n.rank.rows - n.rank.rank for n in found.poses} == {number}
     assert all(n.distance > 0.3 for n in found.poses)
-    assert "random poses of the mechanism" in str(found)
+    assert "random configurations (up to" in str(found)

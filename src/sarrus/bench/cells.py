@@ -53,10 +53,10 @@ class BenchCell:
             return None
         problem = self.problem
         wanted = {"method": self.method, self.kind: self.setting, **self.about()}
-        told = {"id": problem.id, "version": problem.version, "options": problem.options}
+        same = {"id": problem.id, "version": problem.version, "options": problem.options}
         fits = (
             record["versions"].get("sarrus") == __version__
-            and told.items() <= record["problem"].items()
+            and same.items() <= record["problem"].items()
             and wanted.items() <= record.items()
         )
         # with another budget a cell may run that was left out before

@@ -46,10 +46,14 @@ class Found(NamedTuple):
 
 
 class Crossings:
-    """Finds where a function reaches zero."""
+    """Finds where a function reaches zero.
 
-    def __init__(self) -> None:
-        self._sign = 0
+    side: the sign of the function before the first sample, where a run continues after an event; then leaving the
+    band on the other side is a crossing, and leaving it on this side is not a contact.
+    """
+
+    def __init__(self, side: int = 0) -> None:
+        self._sign, self._continues = side, side != 0
         # samples inside the band since the function was last outside
         self._inside: list[Place] = []
         # time at which it first settled at the value [s]
@@ -67,12 +71,13 @@ class Crossings:
                 self._inside.append(place)
             if len(self._inside) > MOST_INSIDE:
                 self.settled = self._inside[0].time if self.settled is None else self.settled
-                self._sign, self._inside = 0, []
+                # a side that a run continues from remains the admissible one
+                self._sign, self._inside = self._sign if self._continues else 0, []
             return
         sign = 1 if place.value > 0.0 else -1
         if self._sign and self._inside:
             yield from self._leave(sign)
-        self._sign, self._inside = sign, []
+        self._sign, self._inside, self._continues = sign, [], False
 
     def _leave(self, sign: int) -> Iterator[Found]:
         zeros = [p for p in self._inside if p.zero]
@@ -82,7 +87,7 @@ class Crossings:
             yield Found((zeros or self._inside)[len(zeros or self._inside) // 2], kind, self._sign)
             return
         contacts = [p for p in self._inside if not p.zero]
-        if contacts:
+        if contacts and not self._continues:
             deepest = min(contacts, key=lambda p: self._sign * p.value)
             yield Found(deepest, TANGENT, self._sign)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,15 +46,30 @@ MOST_MOVED = 0.1
 ROUNDS, SETTLED = 4, 1e-15
 
 
+class TrackState(NamedTuple):
+    """What an event carries over from one segment of a run to the next.
+
+    left: how many occurrences are still of interest, None for all; side: the sign of its function before the
+    segment where the segment starts at the value, else 0.
+    """
+
+    left: int | None
+    side: int = 0
+
+
 class Track:
     """One event, followed along a run."""
 
-    def __init__(self, event: Event, read: Reader, unit: str, tolerance: float) -> None:
+    def __init__(
+        self, event: Event, read: Reader, unit: str, tolerance: float, before: TrackState
+    ) -> None:
         self.event, self.unit = event, unit
         self.read_value = read
         self.squares = event.reading in NORMS
-        self.detector: Crossings | Extremes = Extremes() if event.extreme else Crossings()
-        self.left = event.count
+        self.detector: Crossings | Extremes = (
+            Extremes() if event.extreme else Crossings(before.side)
+        )
+        self.left = before.left
         # largest size of the quantity so far
         self._size = 0.0
         self._share = max(EVENT_BAND * tolerance, EVENT_ROUNDING)
@@ -150,7 +166,7 @@ class Track:
                 + (f" and at {more} further moments" if more else "")
                 + ": zeros and extremes within a step may be missed there"
             )
-        if self.detector.settled is not None:
+        if self.detector.settled is not None and self.left != 0:
             yield (
                 f"event '{self.event.name}': from t = {self.detector.settled:.9g} s on the quantity stays at "
                 f"the value, to {self._share:g} of its size; that is not an event"
@@ -227,8 +243,12 @@ class EventFinder:
         # earlier steps in which events may still be found
         self._tails: list[MotionPart] = []
         self._found: list[_Located] = []
-        self.may_stop = any(event.terminal for event in events)
+        self.may_stop = any(event.terminal or event.then for event in events)
         self.reached = ""
+        # the number of the event that ended the run
+        self.which: int | None = None
+        # events after that one, as number and sign before them
+        self._later: list[tuple[int, int]] = []
         self.cpu = 0.0
 
     def look(self, part: MotionPart, law: AccelerationRule | None, *, last: bool) -> Record | None:
@@ -257,16 +277,49 @@ class EventFinder:
 
     def _keep(self, located: list[_Located]) -> Record | None:
         """Store events in order of time, up to the first that ends the run; returns its state."""
-        for event in located:
+        for number, event in enumerate(located):
             track = self._tracks[event.track]
             if track.left == 0:
                 continue
             track.left = None if track.left is None else track.left - 1
             self._found.append(event)
-            if track.left == 0 and track.event.terminal:
-                self.reached = track.event.name
+            if track.event.then or (track.left == 0 and track.event.terminal):
+                self.reached, self.which = track.event.name, event.track
+                self._later = [(e.track, e.found.sign) for e in located[number + 1 :]]
                 return event.row
         return None
+
+    def carry_over(self, state: Record) -> list[TrackState]:
+        """What the events carry over into a segment that starts at a state.
+
+        An event whose quantity is at the value there, but which was located after it, still has to come.
+        """
+        signs = dict(reversed(self._later))
+        states = self._of(state)
+        return [
+            TrackState(
+                track.left,
+                signs.get(n, 0)
+                if abs(self._gap(n, float(track.read_value(states)[0])))
+                <= track.band(track.largest)
+                else 0,
+            )
+            for n, track in enumerate(self._tracks)
+        ]
+
+    def turns(self, until: float) -> dict[str, tuple[Floats, Floats]]:
+        """Angles with their turns counted, up to a time [s]."""
+        kept = {key: times <= until for key, (times, _) in self._states.turns.items()}
+        return {
+            key: (times[kept[key]], angles[kept[key]])
+            for key, (times, angles) in self._states.turns.items()
+            if kept[key].any()
+        }
+
+    @property
+    def stop(self) -> LocatedEvents:
+        """The event that ended the run."""
+        return self._listed(self._found[-1:])
 
     def _sweep(
         self, part: MotionPart, law: AccelerationRule | None
@@ -398,7 +451,11 @@ class EventFinder:
 
     def located(self, until: float) -> LocatedEvents:
         """All events up to a time [s]."""
-        found = sorted((e for e in self._found if e.time <= until), key=lambda e: e.time)
+        return self._listed(
+            sorted((e for e in self._found if e.time <= until), key=lambda e: e.time)
+        )
+
+    def _listed(self, found: list[_Located]) -> LocatedEvents:
         record = join_records(self._model, [e.row for e in found])
         return LocatedEvents(
             names=[event.name for event in self._events],
@@ -429,12 +486,22 @@ class EventSearch:
         self._start, self._tolerance = start, tolerance
         start.__dict__["turns"] = {}
         self._readers = [make_reader(event, start) for event in events]
+        self._before = [TrackState(event.count) for event in events]
+        self._turns: dict[str, tuple[Floats, Floats]] = {}
+        # the finder of the latest run
+        self.finder: EventFinder | None = None
+
+    def resume(self, before: Sequence[TrackState], turns: dict[str, tuple[Floats, Floats]]) -> None:
+        """Let the next run continue after an event."""
+        self._before, self._turns = [*before], turns
 
     def __call__(self) -> EventFinder:
         """A new finder."""
         self._start.turns.clear()
+        self._start.turns.update(self._turns)
         tracks = [
-            Track(event, *reader, self._tolerance)
-            for event, reader in zip(self._events, self._readers, strict=True)
+            Track(event, *reader, self._tolerance, before)
+            for event, reader, before in zip(self._events, self._readers, self._before, strict=True)
         ]
-        return EventFinder(self._events, self._model, tracks, self._start)
+        self.finder = EventFinder(self._events, self._model, tracks, self._start)
+        return self.finder

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..names import describe_known
+from .actions import Action, read_actions
 from .elements import GROUND, MechanismError, as_number, as_word
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Event:
 
     name: its name in reports; reading: one of READINGS, of: the names or the function that it reads; equals: the
     value (SI), None for extremes; direction: 1 rising, -1 falling, 0 both; extreme: which ones; terminal: whether
-    the run ends there; count: how many occurrences are of interest, None for all.
+    the run ends there; count: how many occurrences are of interest, None for all; then: what it does to the
+    mechanism at each occurrence.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Event:
     extreme: str
     terminal: bool
     count: int | None
+    then: tuple[Action, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Event '{self.name}'{', terminal' if self.terminal else ''}>"
@@ -71,10 +74,14 @@ class Event:
             entry["terminal"] = True
         if self.count is not None:
             entry["count"] = self.count
+        if self.then:
+            entry["then"] = [action.data() for action in self.then]
         return entry
 
     def problems(self, m: Mechanism) -> Iterator[str]:
         """Problems of unknown names; only a run can check quantities and functions."""
+        for action in self.then:
+            yield from (f"event '{self.name}': {line}" for line in action.problems(m))
         points = [
             *(j.name for j in m.joints),
             *(p.name for p in m.markers),
@@ -105,6 +112,7 @@ def when(
     extreme: bool | str = False,
     terminal: bool = False,
     count: int | None = None,
+    then: Action | Sequence[Action | Mapping[str, Any]] = (),
     name: str = "",
     **reading: Any,
 ) -> Event:
@@ -120,7 +128,8 @@ def when(
         Instead of `quantity` one of: angle="B0" of a joint of two bodies or of a planar body, or
         angle=("B", "crank", "rocker") between two bodies of a joint; travel="slider"; distance=("A", "C") between
         two points, or the name of a spring or distance joint; coordinate="B0.x" (also "B0.vx"); speed="B0";
-        force="spring"; drive="motor", its force or torque; energy="kinetic", "potential" or "total".
+        force="spring"; drive="motor", its force or torque; energy="kinetic", "potential" or "total". The quantity
+        "time" is the time itself.
     equals
         The value to reach, in SI, or with a unit like "30 deg".
     rising, falling
@@ -131,7 +140,11 @@ def when(
         Whether the run ends there.
     count
         A terminal event ends the run at this occurrence (default: the first). Other events are recorded up to this
-        occurrence (default: all).
+        occurrence (default: all). Actions happen at each occurrence that is recorded.
+    then
+        What the event does to the mechanism, one or several actions: `sarrus.release("motor")`,
+        `sarrus.engage("motor")`, `sarrus.lock("B0")`, `sarrus.switch_off("s1")`, `sarrus.switch_on("s1")`,
+        `sarrus.set("springs.s1.stiffness", 0)`. The run then goes on.
     name
         Its name in reports. Default: made from the quantity.
 
@@ -166,6 +179,7 @@ def when(
         extreme=extremes,
         terminal=bool(terminal),
         count=_count(count, bool(terminal), what),
+        then=read_actions(then, what),
     )
 
 

@@ -31,6 +31,7 @@ from .elements import (
 )
 from .joint_kinds import JointKind
 from .joints import Joint
+from .limits import JointLimit
 from .motion import DriveMotion, Polynomial, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
@@ -293,11 +294,13 @@ class Drive(Element):
     """A prescribed joint coordinate as a function of time.
 
     The coordinate of a revolute joint is its angle [rad], that of a prismatic or cylindrical joint its travel [m],
-    both counted from the initial configuration; that of a distance joint is its length [m].
+    both counted from the initial configuration; that of a distance joint is its length [m]. offset: added to the
+    motion [rad or m], for a joint that is locked or driven from another coordinate on, at an event of a run.
     """
 
     joint: str
     motion: DriveMotion
+    offset: float = 0.0
 
     def problems(self, known: NameRegistry) -> Iterator[str]:
         """Problems of its motion and joint, and whether they agree at the start."""
@@ -414,6 +417,7 @@ class Coupling(Element):
 # the lists of a mechanism, in file order; model files use the same names
 LOADS = (
     "forces", "torques", "springs", "torsions", "ball_dampers", "rotors", "couplings", "user_forces", "drives",
+    "limits",
 )  # fmt: skip
 
 
@@ -429,6 +433,7 @@ class LoadCalls:
     couplings: list[Coupling]
     user_forces: list[UserForce]
     drives: list[Drive]
+    limits: list[JointLimit]
     joints: list[Joint]
 
     def _name(self, body: Body | str, what: str) -> str:
@@ -729,6 +734,47 @@ class LoadCalls:
         turns = None if kind is None else kind.row.coordinate == "angle"
         drive = Drive(name, driven, as_motion(motion, what, turns))
         return self._add("drives", drive)
+
+    def limit(
+        self,
+        name: Joint | str,
+        joint: Joint | str | None = None,
+        *,
+        lower: float | str | None = None,
+        upper: float | str | None = None,
+        restitution: float = 0.0,
+    ) -> JointLimit:
+        """Limit the angle, travel or length of a joint by stops.
+
+        At a stop the rate of the coordinate is reversed and multiplied by the restitution (Newton's rule); the
+        impulse acts on the whole mechanism. A joint that comes to rest stays at the stop until the force there
+        changes its sign.
+
+        Parameters
+        ----------
+        name : str
+            Name of the limit, or of the joint; then the limit is called "<joint> limit".
+        joint : Joint or str, optional
+            A revolute joint (angle [rad], 0 at the start), a prismatic or cylindrical joint (travel [m], 0 at the
+            start), or a distance joint (length [m]).
+        lower, upper : float, optional
+            The stops, in SI or with a unit; at least one.
+        restitution : float, optional
+            Speed after an impact over the speed before it, 0 to 1.
+        """
+        owner = name if joint is None else joint
+        title = name.name if isinstance(name, Joint) else as_word(name, "name of a limit")
+        limited = self._joint_name(owner, f"limit '{title}'")
+        title = f"{limited} limit" if joint is None else title
+        what = f"limit '{title}'"
+        kind = next((j.kind for j in self.joints if j.name == limited), None)
+        unit = "ANGLE" if kind is not None and kind.row.coordinate == "angle" else "LENGTH"
+        stops = [
+            None if x is None else as_number(x, f"{word} of {what}", unit)
+            for word, x in (("lower", lower), ("upper", upper))
+        ]
+        share = as_number(restitution, f"restitution of {what}", "NUMBER")
+        return self._add("limits", JointLimit(title, limited, *stops, share))
 
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:

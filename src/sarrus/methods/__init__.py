@@ -4,7 +4,7 @@ from ..model import Model
 from ..names import unknown
 from ..user_methods import OwnMethod, find, installed
 from . import auto, multipliers_dop853, radau, series, textbook
-from .method import DRIVES, LOADS, USER_FORCES, Method, Run
+from .method import DRIVES, LOADS, USER_FORCES, Method, Run, Start
 from .outcome import Motion, Outcome, Record, skipped
 from .status import Status
 
@@ -20,6 +20,7 @@ METHODS: dict[str, Method] = {
             series.run,
             does=frozenset({LOADS, DRIVES}),
             projects=True,
+            restarts=True,
         ),
         Method(
             "radau",
@@ -29,6 +30,7 @@ METHODS: dict[str, Method] = {
             radau.OPTIONS,
             EVERYTHING,
             projects=True,
+            restarts=True,
         ),
         Method(
             "energy-momentum",
@@ -93,6 +95,7 @@ AUTO = Method(
     auto.run,
     does=EVERYTHING,
     projects=True,
+    restarts=True,
 )
 CHOICES: dict[str, Method] = {AUTO.id: AUTO, **METHODS}
 
@@ -126,6 +129,6 @@ def first_part(method: Method, model: Model) -> Method:
 
 
 __all__ = [
-    "AUTO", "CHOICES", "METHODS", "Method", "Motion", "Outcome", "Record", "Run", "Status",
+    "AUTO", "CHOICES", "METHODS", "Method", "Motion", "Outcome", "Record", "Run", "Start", "Status",
     "as_method", "first_part", "get_method", "skipped",
 ]  # fmt: skip

@@ -55,7 +55,7 @@ def run(problem: Run) -> Outcome:
         why = "method 'radau' from the start: series cannot use a user force"
         return replace(outcome, method="radau", notes=[why, *outcome.notes])
     if not is_damped(model.loads) or problem.stop is not None:
-        return replace(series_alone(problem), method="series")
+        return series_alone(problem, method="series")
     series = Series(problem)
     move = _Move(problem, series)
     outcome = run_steps(problem, series, move)
@@ -84,9 +84,7 @@ class _Move:
         if self.wait:
             self.wait -= 1
             return None
-        self.compile_seconds += warm_up(
-            "radau", radau.run, self.problem.model.loaded, radau.OPTIONS
-        )
+        self.compile_seconds += warm_up("radau", radau.run, self.problem.model, radau.OPTIONS)
         with clock("solve"):
             return self._ask(steps)
 

@@ -10,9 +10,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels.applied_forces import acts
 from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, Polynomial
 from ..model import Model, make_model
 from ..thresholds import TIGHTEST_TOLERANCE
 from . import extended_precision
@@ -44,13 +45,24 @@ class EventLocator(Protocol):
 
 
 @dataclass(frozen=True)
+class Start:
+    """Where a run starts or continues: time, coordinates, velocities, angles of torsions and work."""
+
+    t: float
+    q: Floats
+    v: Floats
+    carried: Floats
+
+
+@dataclass(frozen=True)
 class Run:
-    """A run from q = 0 and the given velocity to the end of the duration [s].
+    """A run from q = 0 and the given velocity, or from another start, to the end of the duration [s].
 
     times: outputs, increasing [s]; setting: tolerance or step [s], depending on the method; options: all its other
     parameters; stop: called wherever an equation comes close to linear dependence; the run ends at the time it
     returns, with an output there; dense: keep the polynomials of all steps; mechanism: the source of the model,
-    for methods in other coordinates; events: creates the event locator of this run.
+    for methods in other coordinates; events: creates the event locator of this run; start: where it continues
+    after an event, None at the start of the motion.
     """
 
     model: Model
@@ -64,16 +76,12 @@ class Run:
     dense: bool = False
     mechanism: Mechanism | None = None
     events: Callable[[], EventLocator] | None = None
+    start: Start | None = None
 
-
-@dataclass(frozen=True)
-class Start:
-    """Where a run starts or continues: time, coordinates, velocities, angles of torsions and work."""
-
-    t: float
-    q: Floats
-    v: Floats
-    carried: Floats
+    @property
+    def begin(self) -> float:
+        """The time at which it starts [s]."""
+        return 0.0 if self.start is None else self.start.t
 
 
 # features that a method may support; the values appear in messages
@@ -90,7 +98,7 @@ class Method:
     its other parameters with their defaults. does: what it supports besides constant forces: LOADS, DRIVES,
     USER_FORCES. projects: whether its outputs are projected onto the constraints; other methods report their own
     states, including the constraint violation. compiled: whether its steps are compiled code; fingerprint: of the
-    source of a user's method, empty for built-in methods.
+    source of a user's method, empty for built-in methods; restarts: whether it can continue from another start.
     """
 
     id: str
@@ -102,11 +110,14 @@ class Method:
     projects: bool = False
     compiled: bool = True
     fingerprint: str = ""
+    restarts: bool = False
 
 
 def needs_of(model: Model) -> frozenset[str]:
     """Return what a method must support to simulate a model, besides constant forces."""
     loads = model.loads
+    if not acts(loads):
+        return frozenset()
     found = {
         LOADS: len(loads.f0) - count_forms(loads.user),
         DRIVES: len(loads.drives.equations),
@@ -115,34 +126,39 @@ def needs_of(model: Model) -> frozenset[str]:
     return frozenset(word for word, count in found.items() if count)
 
 
-# methods whose kernels this process has loaded, without and with loads, and with extended precision
-_WARM: set[tuple[str, bool, bool]] = set()
+# methods whose kernels this process has loaded, without and with loads, with drives, and with extended precision
+_WARM: set[tuple[str, bool, bool, bool]] = set()
 
 
 def warm_up(
     name: str,
     run: Callable[[Run], Outcome],
-    loaded: bool,
+    of: Model,
     options: dict[str, float],
     tight: bool = False,
 ) -> float:
-    """Run a method on a tiny mechanism, once per process; return the time used [s].
+    """Run a method on a tiny mechanism, once per process and kind of model; return the time used [s].
 
-    loaded: compile for loads and drives; tight: compile for extended precision, which other runs need not wait
-    for. The code for reading outputs and classifying crossings is compiled at its first use.
+    of: the model to be simulated: kernels are compiled for loads and drives only if it has them; tight: compile
+    for extended precision, which other runs need not wait for. The code for reading outputs and classifying
+    crossings is compiled at its first use.
     """
-    if (name, loaded, tight) in _WARM:
+    loaded, driven = of.loaded, DRIVES in needs_of(of)
+    if (name, loaded, driven, tight) in _WARM:
         return 0.0
     begin = time.perf_counter()
     tiny = Mechanism("warm-up")
     tiny.rod("rod", (0, 0), (1, 0), mass=1)
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
-    if loaded:
+    if driven:
+        # outputs of driven mechanisms are not projected in SIMD lanes, whose code would be compiled in vain
+        tiny.drive("motor", "pin", Polynomial([0.0, 0.0, 1.0]))
+    elif loaded:
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
     # all user methods need the same kernels
     setting = TIGHTEST_TOLERANCE if tight else 1e-3
-    with compiling(name.split("/")[0], loaded, tight):
+    with compiling(name.split("/")[0], loaded, driven, tight):
         run(
             Run(
                 model, np.zeros(model.coordinates), np.zeros(1), 1e-3, setting, 10, options,
@@ -151,5 +167,5 @@ def warm_up(
         )  # fmt: skip
         if tight:
             extended_precision.warm_up(model.form, model.loads)
-    _WARM.add((name, loaded, tight))
+    _WARM.add((name, loaded, driven, tight))
     return time.perf_counter() - begin

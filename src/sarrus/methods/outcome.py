@@ -66,8 +66,14 @@ class Record:
         return len(self.times)
 
     def __getitem__(self, rows: slice) -> Record:
-        """Return the outputs of a slice, sharing memory."""
-        return self._with(x[rows] for x in _rows_of(self))
+        """Return the outputs of a slice, sharing memory, with the derived quantities that are known."""
+        if rows.indices(len(self.times)) == (0, len(self.times), 1):
+            return self
+        part = self._with(x[rows] for x in _rows_of(self))
+        for name, values in vars(self).items():
+            if name in DERIVED:
+                vars(part)[name] = values[:, rows] if name == "energies" else values[rows]
+        return part
 
     def __add__(self, other: Record) -> Record:
         """Return the outputs of both records in sequence."""
@@ -83,16 +89,14 @@ class Record:
         """Accelerations (n, nq)."""
         out = self.outputs._replace(a=self.own.copy())
         law = self.law or AccelerationRule(self.model.form)
-        kernels.eval_accelerations(
-            law.form, *self.scratch, law.damping, law.stiffness, law.refinements, out
-        )
+        self._read(kernels.ACCELERATIONS, out, np.zeros((0, 0)), law)
         return out.a
 
     @cached_property
     def norms(self) -> Floats:
         """Norms of Phi, Phi', Phi'' (n, 3)."""
         norms = np.zeros((len(self), 3))
-        kernels.eval_norms(self.model.form, *self.scratch, self.outputs._replace(a=self.a), norms)
+        self._read(kernels.NORMS, self.outputs._replace(a=self.a), norms)
         return norms
 
     @property
@@ -118,8 +122,16 @@ class Record:
         """Forces or torques of the drives along their motions (n, drives); nan near a singular configuration."""
         forces = np.zeros((len(self), len(self.model.loads.drives.sines)))
         if forces.size:
-            kernels.eval_forces(self.model.form, *self.scratch, self.outputs, forces)
+            self._read(kernels.FORCES, self.outputs, forces)
         return forces
+
+    def _read(
+        self, what: int, out: kernels.Outputs, numbers: Floats, law: AccelerationRule | None = None
+    ) -> None:
+        """Fill out.a or numbers; see kernels/recording.py."""
+        rule = law or AccelerationRule(self.model.form)
+        settings = float(rule.damping), float(rule.stiffness), int(rule.refinements)
+        kernels.eval_readings(rule.form, *self.scratch, what, *settings, out, numbers)
 
     @cached_property
     def energies(self) -> Floats:
@@ -140,6 +152,8 @@ class Record:
         return kernels.Outputs(*map(np.ascontiguousarray, _outputs_of(self)))
 
 
+# quantities that a record computes on access
+DERIVED = ("a", "norms", "energies", "drive_forces")
 # the fields of Record with one row per output, in their order
 _rows_of = attrgetter("times", "q", "v", "angles", "work", "own", "kept", "restored")
 # the fields of `kernels.Outputs`
@@ -204,10 +218,10 @@ class Motion:
         ws, loads = record.scratch
         first = 0
         for number, part in enumerate(self.parts):
-            behind = number == len(self.parts) - 1
+            is_last = number == len(self.parts) - 1
             last = (
                 len(wanted)
-                if behind
+                if is_last
                 else int(np.searchsorted(wanted, part.pieces.starts[-1], "right"))
             )
             ws.reference_pivots[:] = part.reference_pivots
@@ -244,8 +258,10 @@ class LocatedEvents:
     """Events of a run in the order of time.
 
     names, units: of all requested events; which: the index of each event that occurred; kinds: "rising",
-    "falling", "tangent", "maximum" or "minimum"; values: of the quantity [its unit]; gaps: values minus the
-    requested value; record: the states.
+    "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest", "release" or "contact"; values: of
+    the quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs
+    in segments: segments: the number of the segment that each event ends or lies in; energies: the change of the
+    total energy at each, in model units; actions: what each did.
     """
 
     names: list[str]
@@ -255,6 +271,24 @@ class LocatedEvents:
     values: Floats
     gaps: Floats
     record: Record = field(repr=False)
+    segments: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    energies: Floats = field(default_factory=lambda: np.zeros(0))
+    actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RunSegment:
+    """A part of a run between two events that change the mechanism.
+
+    parts: what acts in it (`ActiveParts.text`); begin: its start [s]; first, count: its outputs among those of the
+    run; outcome: of its own run, with the state at its start as its only output.
+    """
+
+    parts: str
+    begin: float
+    first: int
+    count: int
+    outcome: Outcome
 
 
 @dataclass(frozen=True)
@@ -265,7 +299,8 @@ class Outcome:
     dependence, None if there was no run; method: the method that did the run, or its last part, if another method
     chose it; motion: if the run was to keep it; lost: accumulated loss of steps that exceeded the tolerance,
     relative to the mechanism's length; error: an estimate of the global error at the outputs, in model units, if
-    requested; events: the located events, if requested.
+    requested; events: the located events, if requested; segments: the parts of a run whose events change the
+    mechanism, empty for other runs.
     """
 
     status: Status
@@ -281,6 +316,7 @@ class Outcome:
     lost: float = 0.0
     error: Floats | None = None
     events: LocatedEvents | None = None
+    segments: tuple[RunSegment, ...] = ()
 
 
 COUNTERS = (

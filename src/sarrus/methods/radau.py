@@ -69,7 +69,8 @@ class Radau:
         model, nq = problem.model, problem.model.coordinates
         zero = np.zeros(nq)
         self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
-        start = start or Start(0.0, zero, problem.velocity, np.zeros(self._beside))
+        still = Start(0.0, zero, problem.velocity, np.zeros(self._beside))
+        start = start or problem.start or still
         used = max(problem.setting, FLOOR)
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
         motions = find_motions(model, start.q)
@@ -168,7 +169,7 @@ class Radau:
             notes.append(f"{switches} {word} of user forces found; steps end there")
         if relaxed:
             notes.append(
-                f"{relaxed} steps could not hold the tolerance in double precision, as happens beside a "
+                f"{relaxed} steps could not meet the tolerance in double precision, as happens near a "
                 f"singular configuration; the largest correction of a landing was {self._moved:.1e} of the "
                 f"mechanism's length, what they may have lost in sum {self._lost:.1e}"
             )

@@ -17,6 +17,7 @@ class Status(StrEnum):
     DIVERGED = "diverged"
     TOO_SLOW = "too-slow"
     BLOCKED = "blocked"
+    UNDETERMINED = "undetermined"
     SKIPPED = "skipped"
     ERROR = "error"
 
@@ -150,8 +151,9 @@ def uncertain(t: float) -> Ending:
     """The run ends before a singular neighbourhood after which the branches cannot be distinguished."""
     return Ending(
         Status.NOT_CONVERGED,
-        f"stopped at t = {t:.9g} s: motions touch shortly behind it, closer than double precision tells apart, "
-        f"so nobody can say which one a run would be on behind that; {GOOD}. Other dimensions or "
+        f"stopped at t = {t:.9g} s: branches with a common tangent follow, closer to each other than "
+        "double precision resolves, "
+        f"so the branch after them would be arbitrary; {GOOD}. Other dimensions or "
         "speeds, or another start, may lead over it",
     )
 
@@ -179,3 +181,39 @@ def at_event(t: float, name: str) -> Ending:
 def failed(what: str, t: float) -> Ending:
     """User-supplied code failed."""
     return Ending(Status.ERROR, f"{what}; the results up to t = {t:.9g} s are good")
+
+
+def blocked(t: float, what: str) -> Ending:
+    """Constraints that appear at an event contradict others."""
+    return Ending(
+        Status.BLOCKED,
+        f"blocked at t = {t:.9g} s: {what} contradict each other, no velocity satisfies both; {GOOD}. "
+        "Release a drive or lock at this event, or move the stop",
+    )
+
+
+def simultaneous(t: float, names: list[str]) -> Ending:
+    """Stops are struck at the same time, and the outcome depends on the order."""
+    return Ending(
+        Status.UNDETERMINED,
+        f"stopped at t = {t:.9g} s: {' and '.join(names)} are struck at the same time, and the velocities after "
+        f"it depend on which comes first, which rigid bodies do not determine; {GOOD}. Move one of the stops",
+    )
+
+
+def stalled(t: float, name: str, often: int) -> Ending:
+    """Events follow each other without time passing."""
+    return Ending(
+        Status.NOT_CONVERGED,
+        f"stopped at t = {t:.9g} s: {often} events occurred there without time passing, the last is '{name}'; "
+        f"{GOOD}. Check whether what events do makes them occur again at once",
+    )
+
+
+def crowded(t: float, often: int) -> Ending:
+    """Too many events change the mechanism."""
+    return Ending(
+        Status.TOO_SLOW,
+        f"stopped at t = {t:.9g} s after {often} events that change the mechanism; simulate less, or limit "
+        "them by count",
+    )

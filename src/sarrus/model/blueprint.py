@@ -66,12 +66,16 @@ class Blueprint:
     spun: dict[str, tuple[Ints, Ints, BlockPart, BlockPart]]
     drive_rates: BlockPart
     user_calls: tuple[Any, ...]
+    # whether linear relations may result from rounding of the dimensions
+    doubtful: bool = False
 
     @cached_property
     def digest(self) -> bytes:
         """A digest that is equal for equal blueprints."""
         digest = hashlib.sha256()
-        _feed(digest, [x for name, x in vars(self).items() if name != "user_calls"])
+        _feed(
+            digest, [x for name, x in vars(self).items() if name not in ("user_calls", "doubtful")]
+        )
         return digest.digest()
 
     def make(self, mechanism: Mechanism, values: Any, structure: Structure) -> Model:

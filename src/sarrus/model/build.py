@@ -25,6 +25,7 @@ from ..arrays import Flags, Ints
 from ..kernels.layout import Form, pack
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.part_arrays import PartArrays, read_parts
+from ..thresholds import DOUBTFUL_COEFFICIENT, ZERO_COEFFICIENT
 from ..tracing import Scalar, UntracedError
 from .blueprint import BlockPart, Blueprint, NumberBlock, fill
 from .body_classes import BodyClass
@@ -117,10 +118,19 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, Scalars]:
-    """The model's structure, and its numbers, which may be traced."""
+def make_rounded_model(mechanism: Mechanism) -> Model:
+    """The model without linear relations that may result from rounding of the dimensions, for local analyses."""
+    own = mechanism.copy()
+    blueprint, values = make_blueprint(own, read_parts(own), DOUBTFUL_COEFFICIENT)
+    return replace(Structure(blueprint).make(own, values), zero=DOUBTFUL_COEFFICIENT)
+
+
+def make_blueprint(
+    mechanism: Mechanism, parts: PartArrays, zero: float = ZERO_COEFFICIENT
+) -> tuple[Blueprint, Scalars]:
+    """The model's structure, and its numbers, which may be traced; zero: of linear relations."""
     points = points_of_parts(mechanism, parts)
-    coordinates = draw(mechanism, parts, points)
+    coordinates = draw(mechanism, parts, points, zero)
     space = coordinates.skeleton.space
     equations = _collect_equations(coordinates)
     features = coordinates.features()
@@ -156,6 +166,7 @@ def make_blueprint(mechanism: Mechanism, parts: PartArrays) -> tuple[Blueprint, 
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
         drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
+        doubtful=coordinates.reduction.doubtful,
     )
     return blueprint, block.values
 

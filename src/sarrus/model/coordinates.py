@@ -25,7 +25,8 @@ from ..arrays import Floats, Ints, plain_sum
 from ..kinematics.configuration import LINK, length_of_parts
 from ..mechanism import Body, Mechanism
 from ..mechanism.part_arrays import PartArrays
-from ..tracing import PartedError, abreast, mean
+from ..thresholds import ZERO_COEFFICIENT
+from ..tracing import PartedError, mean, vector_arithmetic
 from . import body_classes
 from .body_classes import BodyClass, ClassMaker
 from .drives import coordinate_needs
@@ -238,7 +239,7 @@ class Coordinates:
         while left:
             c = left.pop(0)
             try:
-                with abreast() if c.of.is_many else nullcontext():
+                with vector_arithmetic() if c.of.is_many else nullcontext():
                     found.append((c, find(c)))
             except (PartedError, FloatingPointError):
                 if not c.of.is_many:
@@ -289,13 +290,18 @@ class Coordinates:
         )
 
 
-def draw(mechanism: Mechanism, parts: PartArrays, points: Points) -> Coordinates:
-    """Every point and vector of a mechanism as rows over its coordinates; points: those that can be read."""
+def draw(
+    mechanism: Mechanism, parts: PartArrays, points: Points, zero: float = ZERO_COEFFICIENT
+) -> Coordinates:
+    """Every point and vector of a mechanism as rows over its coordinates.
+
+    points: those that can be read; zero: coefficients of linear relations below it are zero.
+    """
     factors = joint_factors(mechanism, parts)
     space = make_space(mechanism, parts)
     skeleton = make_skeleton(mechanism, parts, space, points, factors)
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
-    return solve_relations(mechanism, skeleton, products)
+    return solve_relations(mechanism, skeleton, products, zero)
 
 
 def joint_factors(mechanism: Mechanism, parts: PartArrays) -> list[tuple[Factor, Factor]]:
@@ -347,12 +353,12 @@ def make_skeleton(
 
 
 def solve_relations(
-    mechanism: Mechanism, skeleton: Skeleton, products: list[Product]
+    mechanism: Mechanism, skeleton: Skeleton, products: list[Product], zero: float
 ) -> Coordinates:
     """Solve all linear relations between the features: those of frames and those of joints."""
     features, planar = skeleton.sharing.features, mechanism.dimension == 2
     fixed = _fixed(features, planar)
-    reduction = Reduction(3 * len(features))
+    reduction = Reduction(3 * len(features), zero)
     kept: list[Row] = []
 
     def solve(row: Row, prefer: tuple[int, ...]) -> None:

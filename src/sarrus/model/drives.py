@@ -111,7 +111,10 @@ def joint_forms(
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """Points [m] or directions of driven, coupled and rotor joints that frames must be able to express."""
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
-    names = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors), *ties]
+    held = [*(limit.joint for limit in mechanism.limits), *mechanism.lockable]
+    driven = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]
+    # sorted: the coordinates of a model do not depend on which drives act
+    names = sorted({*driven, *ties, *held}) if held else [*driven, *ties]
     joints, bodies = named_parts(mechanism, names)
     for name in names:
         joint = joints[name]
@@ -154,7 +157,8 @@ def add_drives(mechanism: Mechanism, features: Features, equations: Equations) -
             drives.add(joint, SQUARE, n, k, 2.0 * factor, constant)
             start = norm(gap[1])
         # the deviation of the motion at the start is rounding, as the check has ensured
-        drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start)))
+        offset = drive.offset if coordinate == "angle" else drive.offset / features.length
+        drives.motions.append(replace(pieces, coefficients=_shifted(pieces, start + offset)))
         drives.starts.append(start)
     return drives
 

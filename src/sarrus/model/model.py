@@ -17,6 +17,7 @@ from ..kinematics.configuration import BodyRows
 from ..kinematics.constraints import Constraints
 from ..mechanism import Mechanism
 from ..names import pick
+from ..thresholds import ZERO_COEFFICIENT
 from .readings import Readings
 from .rows import Rows, Units
 
@@ -32,9 +33,9 @@ class Model:
     points: name of each readable point; rows dimension * i ... of `places` give its world displacement [m]
     per unit of q; origins: its world coordinates at the start [m]. spun: for bodies with a given angular
     velocity, vectors fixed in them: rows (3 each) and initial unit values, world. drive_rates: rate of the
-    right-hand side of each equation at the start; user_calls: functions of the user forces. mechanism: the
-    source of the model; body_rows (poses of all bodies) and readings (springs, drives and joints by name)
-    are made from it on request.
+    right-hand side of each equation at the start; user_calls: functions of the user forces; zero: limit for
+    coefficients of linear relations. mechanism: the source of the model; body_rows (poses of all bodies) and
+    readings (springs, drives and joints by name) are made from it on request.
     """
 
     mechanism: Mechanism
@@ -49,6 +50,7 @@ class Model:
     drive_rates: Floats
     structure: Structure
     user_calls: tuple[UserCall, ...] = ()
+    zero: float = ZERO_COEFFICIENT
 
     @property
     def name(self) -> str:
@@ -68,7 +70,7 @@ class Model:
     @cached_property
     def readings(self) -> Readings:
         """Bodies, springs, drives and joints by name."""
-        return Readings(self.mechanism, self.units, self.coordinates)
+        return Readings(self.mechanism, self.units, self.coordinates, self.zero)
 
     @property
     def coordinates(self) -> int:
@@ -108,7 +110,9 @@ class Model:
     def start_jacobian(self) -> Floats:
         """J at the start as a dense array."""
         f, out = self.form, np.zeros((self.equations, self.coordinates))
-        entry = np.repeat(np.arange(len(f.J_eq)), np.diff(f.C_start))
+        entry = self.structure.fact(
+            "entries of J", lambda: np.repeat(np.arange(len(f.J_eq)), np.diff(f.C_start))
+        )
         values = np.bincount(entry, f.C_val * f.e0[f.C_form], len(f.J_eq))
         out[f.J_eq, f.J_col] = values
         return out

@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..kinematics.configuration import BodyRows, in_space
 from ..mechanism import Mechanism
 from ..mechanism.forces import Spring, Torsion
-from ..mechanism.motion import MotionPieces, make_pieces
+from ..mechanism.motion import MotionPieces, make_pieces, moved_by
 from ..mechanism.part_arrays import read_parts
 from .coordinates import Coordinates, draw
 from .force_forms import joint_triad
@@ -67,16 +67,20 @@ class DriveRows:
 
 
 class Readings:
-    """Everything that can be read by name besides points; columns: number of coordinates of the model."""
+    """Everything that can be read by name besides points.
 
-    def __init__(self, mechanism: Mechanism, units: Units, columns: int) -> None:
-        self._mechanism, self._units, self._columns = mechanism, units, columns
+    columns: number of coordinates of the model; zero: its limit for coefficients of linear relations.
+    """
+
+    def __init__(self, mechanism: Mechanism, units: Units, columns: int, zero: float) -> None:
+        self._mechanism, self._units, self._columns, self._zero = mechanism, units, columns, zero
 
     @cached_property
     def _coordinates(self) -> Coordinates:
         """All points and vectors as rows over the coordinates, recomputed."""
         parts = read_parts(self._mechanism)
-        return draw(self._mechanism, parts, points_of_parts(self._mechanism, parts))
+        points = points_of_parts(self._mechanism, parts)
+        return draw(self._mechanism, parts, points, self._zero)
 
     @cached_property
     def bodies(self) -> BodyRows:
@@ -121,7 +125,7 @@ class Readings:
             d.name: DriveRows(
                 n,
                 d.joint,
-                make_pieces(d.motion),
+                moved_by(make_pieces(d.motion), d.offset),
                 turns[d.joint],
                 energy if turns[d.joint] else newton,
             )

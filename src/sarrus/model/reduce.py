@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable
 import numpy as np
 
 from ..arrays import Ints
-from ..thresholds import ZERO_COEFFICIENT
+from ..thresholds import DOUBTFUL_COEFFICIENT, ZERO_COEFFICIENT
 from ..tracing import largest
 from .vectors import Row, add_row
 
@@ -23,9 +23,14 @@ MOST_USERS = 128
 
 
 class Reduction:
-    """Expresses every raw variable by the independent ones: `row(i)` is row i of T."""
+    """Expresses every raw variable by the independent ones: `row(i)` is row i of T.
 
-    def __init__(self, size: int) -> None:
+    zero: coefficients below it are zero; doubtful: whether a relation was solved whose coefficients may be
+    rounding errors of the dimensions.
+    """
+
+    def __init__(self, size: int, zero: float = ZERO_COEFFICIENT) -> None:
+        self.zero, self.doubtful = zero, False
         self._expression: dict[int, Row] = {}
         self._users: dict[int, set[int]] = {}
         self._size = size
@@ -38,14 +43,15 @@ class Reduction:
         """
         row = self.substitute(relation)
         most = largest(abs(c) for c in row.values())
-        if most < ZERO_COEFFICIENT:
+        if most < self.zero:
             return True
+        self.doubtful = self.doubtful or bool(most < DOUBTFUL_COEFFICIENT)
         pivot = _choose(row, prefer)
         brought = [pivot, *(i for i in row if i not in relation)]
         if any(len(self._users.get(i, ())) > MOST_USERS for i in brought):
             return False
         factor = -1.0 / row.pop(pivot)
-        solved = {i: factor * c for i, c in row.items() if abs(c) > ZERO_COEFFICIENT * most}
+        solved = {i: factor * c for i, c in row.items() if abs(c) > self.zero * most}
         for user in self._users.pop(pivot, ()):
             old = self._expression[user]
             add_row(old, old.pop(pivot), solved)
@@ -68,7 +74,7 @@ class Reduction:
             out = {}
             for i, c in row.items():
                 add_row(out, c, known.get(i, {i: 1.0}))
-        least = ZERO_COEFFICIENT * largest(abs(c) for c in row.values())
+        least = self.zero * largest(abs(c) for c in row.values())
         return {j: c for j, c in out.items() if abs(c) > least}
 
     def hold(self, variables: Iterable[int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +57,7 @@ class DrawnParameters:
         self.data = {"velocities": {}, "angular_velocities": {}} | to_data(mechanism)
         self._size = mechanism.size
         self.parameters = [self._read(wrt) for wrt in wanted]
+        self._paths = {wrt for wrt in wanted if isinstance(wrt, str)}
 
     def trace(self, lanes: Sequence[int]) -> tuple[Mechanism, int]:
         """The mechanism with derivatives by some of the parameters."""
@@ -76,11 +78,31 @@ class DrawnParameters:
 
     def neighbour(self, p: int, step: float) -> Mechanism:
         """The mechanism with one parameter increased by a step; raises MechanismError if there is none."""
+        return from_data(self._increased({p: step}), self._name)
+
+    def value(self, p: int) -> float:
+        """The number of a parameter that is a path; of a direction 0."""
+        wanted = self.parameters[p].name
+        return float(self._numbers(wanted)) if wanted in self._paths else 0.0
+
+    def moved(self, steps: Sequence[float]) -> DrawnParameters:
+        """The same parameters of a mechanism in which each is increased by a step."""
+        out = copy(self)
+        out.data = self._increased(dict(enumerate(steps)))
+        return out
+
+    def build(self) -> Mechanism:
+        """The mechanism of the definition; raises MechanismError if there is none."""
+        return from_data(self.data, self._name)
+
+    def _increased(self, steps: Mapping[int, float]) -> dict[str, Any]:
+        """The data with some parameters increased."""
         data = self.data
-        for path, rate in self.parameters[p].rates.items():
-            value = np.asarray(get_value(self.data, path), dtype=float)
-            data = set_value(data, path, np.asarray(value + step * rate))
-        return from_data(data, self._name)
+        for p, step in steps.items():
+            for path, rate in self.parameters[p].rates.items():
+                value = np.asarray(get_value(data, path), dtype=float)
+                data = set_value(data, path, np.asarray(value + step * rate))
+        return data
 
     def _read(self, wrt: Wrt) -> RunParameter:
         if isinstance(wrt, str):
@@ -186,6 +208,15 @@ class RecipeParameters:
                 f"the function cannot be differentiated ({error}): use NumPy's functions (np.sin, np.sqrt, "
                 "np.hypot) instead of those of math, no float(), and construction by coordinates"
             ) from error
+
+    def moved(self, steps: Sequence[float]) -> RecipeParameters:
+        """The same function, with each argument increased by a step."""
+        both = zip(self._values.items(), steps, strict=True)
+        return RecipeParameters(self._build, {name: x + step for (name, x), step in both})
+
+    def value(self, p: int) -> float:
+        """The value of an argument."""
+        return self._values[self.parameters[p].name]
 
     def neighbour(self, p: int, step: float) -> Mechanism:
         """The mechanism with one parameter increased by a step."""

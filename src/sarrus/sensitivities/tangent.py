@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats
+from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
 from ..model.structure import describe, with_numbers
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 CROSSING_TIMES = "crossing times"
 EXTREMES = ("largest", "smallest")
+AXES = "xyz"
 # rows of the energies in a record
 ENERGIES = {"kinetic energy": [0], "potential energy": [1], "total energy": [0, 1]}
 # step along the derivative of the motion for readings, over the mechanism's length: constraints are then violated
@@ -162,6 +164,10 @@ class RunTangent:
         drive = self._run.result.model.readings.drives.get(owner)
         if drive is not None and word == ("torque" if drive.turns else "force"):
             return self._of_drive(drive)
+        letter, axis = word[:-1], word[-1:]
+        levels = [start for start, _ in LEVELS.values()]
+        if owner in self._run.result.model.points and letter in levels and axis in AXES:
+            return self._of_point(owner)[levels.index(letter)][:, AXES.index(axis)]
         return self._read(quantity)
 
     def _of_drive(self, drive: DriveRows) -> Floats:

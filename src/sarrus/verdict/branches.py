@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import model as model_package
 from ..arrays import Floats, plain_sum
-from ..kinematics.configuration import read_spins
+from ..kinematics.configuration import LINK, read_spins
 from ..kinematics.constraints import Constraints
 from ..notebook_display import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
+from .joint_equations import JointEquations, make_joint_equations
 from .local.analysis import Analysis, LocalBranch, analyse
 from .local.germs import close_near
 from .local.reduced_system import LocalSystem
@@ -24,7 +27,6 @@ from .prestress import SelfStress, find_self_stress
 
 if TYPE_CHECKING:
     from ..model import Model
-    from .joint_equations import JointEquations
 
 REGULAR = "regular"
 TRANSVERSAL = "transversal crossing"
@@ -51,6 +53,44 @@ class BranchSite:
     model: Model
     coordinates: Floats
     rates: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class BranchMotions:
+    """The directions of all branches as motions of points and bodies; read on first use, for all at once."""
+
+    model: Model
+    coordinates: Floats
+    directions: Floats
+
+    @cached_property
+    def spins(self) -> Floats:
+        """Angular velocities, shape (branches, bodies, 3)."""
+        still = np.zeros_like(self.directions)
+        q = np.tile(self.coordinates, (len(still), 1))
+        return read_spins(self.model.body_rows, q, self.directions, still)[0]
+
+    @cached_property
+    def speeds(self) -> Floats:
+        """Velocities of points [m/s], shape (branches, points, dimension)."""
+        found = np.asarray(self.model.places @ self.directions.T).T
+        return found.reshape(len(self.directions), -1, self.model.dimension)
+
+    @cached_property
+    def fastest(self) -> Floats:
+        """The largest angular velocity, or velocity in lengths of the mechanism, of each branch."""
+        centers = np.asarray(self.model.body_rows.centers @ self.directions.T).T
+        moved = np.linalg.norm(centers.reshape(len(self.directions), -1, 3), axis=2)
+        turned = np.linalg.norm(self.spins, axis=2)
+        found = np.maximum(
+            turned.max(axis=1, initial=0.0), moved.max(axis=1, initial=0.0) / self.length
+        )
+        return np.where(found > 0.0, found, 1.0)
+
+    @property
+    def length(self) -> float:
+        """The length of the mechanism [m]: half of a typical link."""
+        return self.model.units.length / LINK
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +135,6 @@ class Branch:
 
     dimension: int
     tangent: Floats = field(repr=False)
-    direction: Floats = field(repr=False)
-    velocities: dict[str, Floats] = field(repr=False)
-    turning: dict[str, Floats]
     two_sided: bool
     contact: float
     instantaneous: int
@@ -107,8 +144,37 @@ class Branch:
     decided: bool
     ahead: Floats | None = field(repr=False)
     behind: Floats | None = field(repr=False)
-    site: BranchSite | None = field(default=None, repr=False)
+    site: BranchSite = field(repr=False)
+    motions: BranchMotions = field(repr=False)
+    number: int = field(repr=False)
+    sign: float = field(repr=False)
     conical: bool = False
+
+    @cached_property
+    def direction(self) -> Floats:
+        """Rates of the coordinates along the branch."""
+        return self.motions.directions[self.number] / self._scale
+
+    @cached_property
+    def velocities(self) -> dict[str, Floats]:
+        """Velocities of joints and named points along the branch [m/s]."""
+        model = self.site.model
+        moved = _clean(self.motions.speeds[self.number] / self._scale, self.motions.length)
+        # joints on the ground never move
+        free = np.diff(model.places.indptr[:: model.dimension]) > 0
+        bodies = {b.name for b in model.mechanism.bodies}
+        return {n: moved[i] for n, i in model.points.items() if free[i] and n not in bodies}
+
+    @cached_property
+    def turning(self) -> dict[str, Floats]:
+        """Angular velocities of bodies along the branch [rad/s]."""
+        spins = _clean(self.motions.spins[self.number] / self._scale)
+        planar, names = self.site.model.dimension == 2, self.site.model.body_rows.names
+        return {n: s[2] if planar else s for n, s in zip(names, spins, strict=True)}
+
+    @property
+    def _scale(self) -> float:
+        return self.sign * float(self.motions.fastest[self.number])
 
     def __str__(self) -> str:
         words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
@@ -123,14 +189,7 @@ class Branch:
         """The same branch in the opposite direction; a cusp is one-sided, so its two ends are swapped."""
         if not self.two_sided:
             return replace(self, ahead=self.behind, behind=self.ahead)
-        return replace(
-            self,
-            direction=-self.direction,
-            velocities={n: 0.0 - v for n, v in self.velocities.items()},
-            turning={n: 0.0 - w for n, w in self.turning.items()},
-            ahead=self.behind,
-            behind=self.ahead,
-        )
+        return replace(self, sign=-self.sign, ahead=self.behind, behind=self.ahead)
 
     @property
     def kind(self) -> str:
@@ -286,7 +345,7 @@ class Branches(Sentences):
         Parameters
         ----------
         *points : str
-            Names of joints, points or bodies. The default is the first three that move.
+            Names of joints, points or bodies. The default are two whose travels distinguish the branches.
         """
         from ..scene import branch_figure
 
@@ -330,7 +389,7 @@ class Branches(Sentences):
 
 def find_branches(
     model: Model,
-    equations: JointEquations,
+    equations: JointEquations | None,
     q: Floats,
     v: Floats | None = None,
     *,
@@ -339,22 +398,27 @@ def find_branches(
 ) -> Branches:
     """Find the branches through the configuration q.
 
-    v: rates of the current motion, if there is one; most: largest number of branches listed; hold_drives: lock the
-    drives at their present values.
+    equations: joint equations, if they were made before; v: rates of the current motion, if there is one; most:
+    largest number of branches listed; hold_drives: lock the drives at their present values.
     """
     if len(q) > MOST_COORDINATES:
         return _too_large(model, q)
+    if model.structure.blueprint.doubtful and not np.any(q) and v is None:
+        model = model_package.build.make_rounded_model(model.mechanism)
+        q = np.zeros(model.coordinates)
     joints = Constraints(model.form, joints=not hold_drives)
     found = analyse(joints, q, most)
-    site = BranchSite(model, q, v)
-    listed = _records(site, equations.undriven, found.branches)
+    listed = _records(BranchSite(model, q, v), found.branches)
     listed.sort(key=lambda b: not b.so_far)
     note = ""
     if v is not None and np.any(v) and listed and not any(b.so_far for b in listed):
         note = "The motion so far is none of them."
     length = model.units.length
-    held = equations if hold_drives else equations.undriven
-    stress = find_self_stress(found.resting, held, model, q) if found.resting else None
+    stress = None
+    if found.resting:
+        equations = equations or make_joint_equations(model.mechanism)
+        held = equations if hold_drives else equations.undriven
+        stress = find_self_stress(found.resting, held, model, q)
     off = float(np.abs(joints.phi(q)).max(initial=0.0))
     return Branches(
         name=model.name,
@@ -483,34 +547,22 @@ def _branch_sentences(x: Branches) -> Iterator[str]:
         yield f"{len(x.branches)} are listed; give a larger most= for more."
 
 
-def _records(site: BranchSite, e: JointEquations, found: tuple[LocalBranch, ...]) -> list[Branch]:
+def _records(site: BranchSite, found: tuple[LocalBranch, ...]) -> list[Branch]:
     """The records of the branches through a configuration."""
     if not found:
         return []
-    model, q = site.model, site.coordinates
-    rates = np.array([b.direction for b in found])
-    spins = read_spins(model.body_rows, np.tile(q, (len(found), 1)), rates, np.zeros_like(rates))[0]
-    places = np.asarray(model.places @ rates.T).T.reshape(len(found), -1, model.dimension)
-    return [_record(site, e, b, *both) for b, *both in zip(found, spins, places, strict=True)]
+    motions = BranchMotions(site.model, site.coordinates, np.array([b.direction for b in found]))
+    return [_record(site, motions, i, b) for i, b in enumerate(found)]
 
 
-def _record(
-    site: BranchSite, e: JointEquations, found: LocalBranch, spins: Floats, moved: Floats
-) -> Branch:
-    """The record of a branch; spins, moved: velocities of its bodies and points along its direction."""
-    model, v = site.model, site.rates
-    w = found.direction
-    centers = np.asarray(model.body_rows.centers @ w).reshape(-1, 3)
-    fastest = max(
-        float(np.linalg.norm(spins, axis=1).max(initial=0.0)),
-        float(np.linalg.norm(centers, axis=1).max(initial=0.0)) / e.length,
-    )
-    fastest = fastest or 1.0
-    so_far = False
+def _record(site: BranchSite, motions: BranchMotions, number: int, found: LocalBranch) -> Branch:
+    """The record of a branch."""
+    w, v = found.direction, site.rates
+    sign, so_far = 1.0, False
     if found.ways == 2:
         # the sign must not depend on the signs that the decomposition happens to return
         largest = np.abs(w) > (1.0 - SAME_BRANCH) * np.abs(w).max()
-        fastest = float(np.copysign(fastest, w[largest][0]))
+        sign = float(np.copysign(1.0, w[largest][0]))
     if v is not None and np.any(v):
         inside = found.tangent @ (found.tangent.T @ v)
         so_far = bool(np.linalg.norm(inside) > (1.0 - SAME_BRANCH**2) * np.linalg.norm(v))
@@ -518,21 +570,12 @@ def _record(
         if found.ways == 2 and abs(float(w @ v)) > SAME_BRANCH * np.linalg.norm(w) * np.linalg.norm(
             v
         ):
-            fastest = float(np.copysign(fastest, w @ v))
-    w, spins = w / fastest, _clean(spins / fastest)
-    moved = _clean(moved / fastest, e.length)
-    # joints on the ground never move
-    free = np.diff(model.places.indptr[:: model.dimension]) > 0
-    bodies = set(model.body_rows.names)
-    planar = model.dimension == 2
+            sign = float(np.copysign(1.0, w @ v))
     ends = (found.ahead, found.behind)
-    ahead, behind = ends if fastest > 0.0 else ends[::-1]
+    ahead, behind = ends if sign > 0.0 else ends[::-1]
     return Branch(
         dimension=found.dimension,
         tangent=found.tangent,
-        direction=w,
-        velocities={n: moved[i] for n, i in model.points.items() if free[i] and n not in bodies},
-        turning={n: s[2] if planar else s for n, s in zip(e.bodies, spins, strict=True)},
         two_sided=found.ways == 2,
         contact=found.contact,
         instantaneous=found.nullity,
@@ -543,6 +586,9 @@ def _record(
         ahead=ahead,
         behind=behind,
         site=site,
+        motions=motions,
+        number=number,
+        sign=sign,
         conical=found.curved,
     )
 
@@ -564,7 +610,7 @@ def _trace_inwards(system: LocalSystem, branch: Branch, end: Floats, steps: int)
     Each row is extrapolated from the last two: displacements normal to the tangent vary as powers of the
     displacement along it. These exponents are not integers at a cusp or a similar singularity.
     """
-    rank = len(end) - branch.instantaneous
+    rank, shaky = len(end) - branch.instantaneous, branch.instantaneous > branch.dimension
     # the ends of a cusp leave like t^2 along the tangent
     first = 1 if branch.two_sided else 2
     rows, powers = [end], np.full(len(end), (first + 1) / first)
@@ -572,7 +618,7 @@ def _trace_inwards(system: LocalSystem, branch: Branch, end: Floats, steps: int)
     for k in range(steps - 1, 0, -1):
         ratio = (k / (k + 1)) ** first
         along = ratio * (branch.tangent @ (branch.tangent.T @ rows[-1]))
-        new = close_near(system, along + across * ratio**powers, rank)[0]
+        new = close_near(system, along + across * ratio**powers, rank, shaky)[0]
         moved = new - branch.tangent @ (branch.tangent.T @ new)
         seen = (np.abs(moved) > SHOWN_ZERO**2) & (across * moved > 0.0)
         shrunk = np.where(seen, moved / np.where(seen, across, 1.0), ratio**powers)

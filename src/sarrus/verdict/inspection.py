@@ -12,7 +12,7 @@ from .. import model as model_package
 from .. import verdict
 from .. import verdict as verdict_package
 from ..notebook_display import Sentences
-from .inspection_text import print_lines, state_freedom, write_sentences
+from .inspection_text import print_lines, write_sentences, write_summary
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -112,13 +112,16 @@ class Inspection(Sentences):
         return tuple(verdict.nearby_configurations.wander(self.equations, self.equations.start()))
 
     @property
-    def freedom(self) -> str:
-        """The degrees of freedom in a clause: "1 degree of freedom, driven by 'motor'; not singular"."""
-        return state_freedom(self)
+    def summary(self) -> str:
+        """Degrees of freedom, redundant constraints, singularity, in the same words on all pages.
+
+        For instance "1 degree of freedom, driven by 'motor'; no redundant constraints; not singular here".
+        """
+        return write_summary(self)
 
     @property
     def sentences(self) -> list[str]:
-        """The verdict without the list of dependent sets."""
+        """The summary and the numbers that decided, without the list of dependent sets."""
         return list(write_sentences(self))
 
     def __repr__(self) -> str:
@@ -132,6 +135,7 @@ class Inspection(Sentences):
         m, r = self.mobility, self.redundancy
         return {
             "mechanism": self.mechanism,
+            "summary": self.summary,
             "dimension": self.dimension,
             "bodies": self.bodies,
             "joints": self.joints,

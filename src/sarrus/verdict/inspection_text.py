@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 # longer lists are cut on the screen; the record is complete
 MOST_LINES = 12
+# classes as the summary words them; redundancy has its own clause
+SUMMARY_WORDS = {
+    "inconsistent": "the joints contradict each other",
+    "mobile within tolerance": "mobile only within tolerance",
+    "locked": "locked",
+    "crossing": "singular here",
+    "near-singular": "close to a singular configuration",
+}
 
 
 def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> list[str]:
@@ -37,29 +45,57 @@ def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> l
     return lines
 
 
+def write_summary(x: Inspection) -> str:
+    """Degrees of freedom, redundant constraints and singularity: three clauses, the same on all pages."""
+    return "; ".join([state_freedom(x), _state_redundancy(x), _state_singularity(x)])
+
+
 def state_freedom(x: Inspection) -> str:
-    """The degrees of freedom and their drives in a clause, worded identically everywhere."""
+    """The degrees of freedom, their drives, and idle spins."""
     m = x.mobility
-    text = _many(m.motion, "degree of freedom", "degrees of freedom")
+    idle = len(m.idle_spins)
+    number = m.motion - idle
+    text = _many(number, "degree of freedom", "degrees of freedom")
     if m.here != m.motion:
-        text += f" ({m.here} instantaneously)"
-    if m.idle_spins:
-        text += f", {len(m.idle_spins)} of them the spin of a thin rod about itself"
-    if x.driven:
+        text += f" ({m.here - idle} instantaneously)"
+    prescribed = number - _left_by(x) if x.driven else 0
+    if x.driven and prescribed:
         names = _names([f"'{name}'" for name in x.driven.drives])
-        left = x.driven.free_motion
-        text += f", {f'{m.motion - left} of them ' if left else ''}driven by {names}"
-    words = [word for word in m.classes if word != "regular"]
-    return f"{text}; {', '.join(words) or 'not singular'}"
+        text += f", {f'{prescribed} of them ' if prescribed < number else ''}driven by {names}"
+    if idle:
+        names = _names([f"'{name}'" for name in m.idle_spins])
+        spins, axes = ("spin", "its axis") if idle == 1 else ("spins", "their axes")
+        text += f", plus the idle {spins} of {names} about {axes}"
+    return text
+
+
+def _left_by(x: Inspection) -> int:
+    """Degrees of freedom that the drives leave, without idle spins."""
+    assert x.driven is not None
+    return max(x.driven.free_motion - len(x.mobility.idle_spins), 0)
+
+
+def _state_redundancy(x: Inspection) -> str:
+    here, motion = x.mobility.redundant_here, x.mobility.redundant_motion
+    if not here:
+        return "no redundant constraints"
+    text = _many(here, "redundant constraint")
+    if motion == here:
+        return text
+    return f"{text} here, {motion or 'none'} nearby"
+
+
+def _state_singularity(x: Inspection) -> str:
+    words = [SUMMARY_WORDS[word] for word in x.mobility.classes if word in SUMMARY_WORDS]
+    return ", ".join(words) or "not singular here"
 
 
 def print_lines(x: Inspection) -> list[str]:
     """All printed lines, including the dependent sets and remedies."""
     kind = "planar" if x.dimension == 2 else "spatial"
-    lines = [
-        f"{x.mechanism}: {kind}, {_many(x.bodies, 'body', 'bodies')}, {_many(x.joints, 'joint')}",
-        *x.sentences,
-    ]
+    size = f"{kind}, {_many(x.bodies, 'body', 'bodies')}, {_many(x.joints, 'joint')}"
+    summary, *sentences = x.sentences
+    lines = [summary, f"{x.mechanism}: {size}", *sentences]
     if x.redundancy.sets:
         lines.append("Dependent sets, each minimal:")
         lines += _cut([f"  {s}" for s in x.redundancy.sets])
@@ -79,47 +115,25 @@ def print_lines(x: Inspection) -> list[str]:
 
 
 def write_sentences(x: Inspection) -> Iterator[str]:
-    """The verdict without the list of dependent sets."""
+    """The summary and the numbers that decided, without the list of dependent sets."""
     m = x.mobility
+    yield f"{x.summary}."
     if x.opening:
         yield x.opening
     yield (
-        f"Gruebler's count is {m.count}, the mobility here {m.here}, the mobility of the motion "
-        f"{m.motion}: {', '.join(m.classes)}."
+        f"Mobility {m.count} by the Gruebler-Kutzbach formula, {m.here} instantaneous, {m.motion} finite: "
+        f"{', '.join(m.classes)}."
     )
-    back = m.here - m.motion
-    if "crossing" in m.classes:
-        several = x.branches is None or len(x.branches) > 1
-        yield (
-            f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches "
-            f"through it {' or '.join(str(d) for d in m.dimensions)}"
-            f"{'; only a velocity chooses between branches' if several else ''}."
-        )
-        if x.branches is None:
-            yield "It is too large for the analysis of its branches: others than those found are not ruled out."
-    elif back and "locked" in m.classes:
-        yield (
-            f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow here "
-            f"lead{'s' if back == 1 else ''} back, so it can move by infinitesimal amounts only."
-        )
-    elif back:
-        yield (
-            f"Of the {m.here} velocities that the joints allow, here and nearby, {back} "
-            f"lead{'s' if back == 1 else ''} back: infinitesimal motions only."
-        )
-    elif "locked" in m.classes and not (x.locked is not None and x.locked.nearly):
-        yield "Nothing can move" + (" but idle spins" if m.idle_spins else "") + ": a structure."
-    if x.branches is not None and x.branches.classification != "regular":
-        yield f"Branches: {' '.join(x.branches.sentences)}"
+    yield from _describe_motions(x)
     if x.locked is not None and x.locked.nearly:
         yield _play(x.locked)
     if "near-singular" in m.classes and x.locked is None:
         yield (
-            f"A singular configuration is near: the smallest value that counts is {m.rank.smallest:.2e}, and "
+            f"A singular configuration is near: the smallest nonzero value is {m.rank.smallest:.2e}, and "
             "reactions grow with its inverse."
         )
     if x.driven:
-        yield from _driven(x.driven, m.motion)
+        yield from _driven(x.driven, _left_by(x))
     yield _redundant(x)
     if x.poses and m.rank.rows:
         yield _elsewhere(x)
@@ -127,35 +141,60 @@ def write_sentences(x: Inspection) -> Iterator[str]:
     if m.free_bodies:
         yield f"Without any joint: {_names(m.free_bodies)}."
     if m.idle_spins:
+        spins = _many(len(m.idle_spins), "idle spin")
+        yield f"The mobilities include {spins} of thin bodies about their axes: {_names(m.idle_spins)}."
+
+
+def _describe_motions(x: Inspection) -> Iterator[str]:
+    """What is finite motion, and what infinitesimal."""
+    m = x.mobility
+    back = m.here - m.motion
+    if "crossing" in m.classes:
+        several = x.branches is None or len(x.branches) > 1
         yield (
-            f"{_many(len(m.idle_spins), 'freedom is', 'freedoms are')} the spin of a thin body about "
-            f"its own axis, which moves nothing else: {_names(m.idle_spins)}."
+            f"This is a singular configuration: the instantaneous mobility is {m.here}, that of the branches "
+            f"through it {' or '.join(str(d) for d in m.dimensions)}"
+            f"{'; only a velocity selects one of them' if several else ''}."
         )
+        if x.branches is None:
+            yield "It is too large for the analysis of its branches: further branches are not ruled out."
+    elif back and "locked" in m.classes:
+        yield (
+            f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow "
+            f"{'is' if back == 1 else 'are'} infinitesimal only; no finite motion follows."
+        )
+    elif back:
+        yield (
+            f"Of the {m.here} velocities that the joints allow, here and nearby, {back} "
+            f"{'is' if back == 1 else 'are'} infinitesimal only."
+        )
+    elif "locked" in m.classes and not (x.locked is not None and x.locked.nearly):
+        yield "Nothing can move" + (" but idle spins" if m.idle_spins else "") + ": a structure."
+    if x.branches is not None and x.branches.classification != "regular":
+        yield f"Branches: {' '.join(x.branches.sentences)}"
 
 
-def _driven(d: Driven, mobility: int) -> Iterator[str]:
+def _driven(d: Driven, left: int) -> Iterator[str]:
     names = _names([f"'{name}'" for name in d.drives])
-    taken = mobility - d.free_motion
-    if mobility == taken:
-        nearby = " nearby" if d.free_here else ""
-        yield f"{_many(mobility, 'freedom')}, driven by {names}: nothing is left free{nearby}."
-    else:
-        yield (
-            f"{_many(mobility, 'freedom')}, {taken} of them driven by {names}: "
-            f"{d.free_motion} left free."
-        )
+    remain = (
+        _many(left, "degree of freedom is", "degrees of freedom are")
+        if left
+        else "no degree of freedom is"
+    )
+    yield f"With {names} prescribed, {remain} left{' nearby' if not left and d.free_here > d.free_motion else ''}."
     if d.held is not None and d.idle_here:
-        left = _many(
+        first = _many(
             d.held.freedoms, "first-order degree of freedom", "first-order degrees of freedom"
         )
         yield (
-            f"At this configuration the drives held leave {left} "
+            f"In this configuration the drives, when held, leave {first} "
             f"(a type II singularity of the drives). {' '.join(d.held.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:
+        here = _many(d.free_here, "degree of freedom", "degrees of freedom")
         yield (
-            f"At this very position the drives leave {_many(d.free_here, 'freedom')}: they hold it nearby, but "
-            "do not choose between the motions that meet here."
+            f"In this very configuration the drives leave {here}: nearby they determine the motion, but they do "
+            "not select one of the branches that meet here."
         )
     if d.idle_motion:
         yield (
@@ -164,9 +203,8 @@ def _driven(d: Driven, mobility: int) -> Iterator[str]:
         )
     elif d.idle_here:
         yield (
-            "This is a dead position of the drives: "
-            f"{_many(d.idle_here, 'drive has', 'drives have')} no hold on the motion here, and the "
-            "force it would need grows beyond all bounds nearby."
+            f"This is a dead centre of the drives: {_many(d.idle_here, 'drive')} cannot move the mechanism here, "
+            "and the force needed grows without bound nearby."
         )
 
 
@@ -176,12 +214,10 @@ def _it(n: int) -> str:
 
 def _play(locked: Locked) -> str:
     allowed = MISFIT * locked.length
-    lead = (
-        f"Of its {locked.exact + locked.freedoms} freedoms {locked.freedoms} "
-        f"{'is' if locked.freedoms == 1 else 'are'} so almost only, in truth it has {locked.exact}"
-        if locked.exact
-        else "In truth it is locked"
-    )
+    lead = "Strictly, it is locked"
+    if locked.exact:
+        exact = _many(locked.exact, "degree of freedom", "degrees of freedom")
+        lead = f"Strictly, it has {exact}, and {locked.freedoms} more only with joint play"
     velocity = "the velocity that is" if locked.freedoms == 1 else "each velocity that is"
     text = (
         f"{lead} (smallest singular value {locked.value:.1e}): along {velocity} almost free its joints open by "
@@ -198,32 +234,29 @@ def _redundant(x: Inspection) -> str:
     if rows == 0:
         return "There are no joint equations."
     if m.redundant_here == 0:
-        return f"None of the {rows} joint equations depends on others."
-    text = f"{m.redundant_here} of the {rows} joint equations depend on others here"
-    if m.redundant_here == 1:
-        text = f"One of the {rows} joint equations depends on others here"
+        return f"All {rows} joint equations are independent." if rows > 1 else "One joint equation."
+    text = f"{m.redundant_here} of the {rows} joint equations {'is' if m.redundant_here == 1 else 'are'} redundant"
     if m.redundant_motion == m.redundant_here:
-        text += f" and at all {len(m.nearby)} poses looked at nearby" if m.nearby else ""
+        text += (
+            f", here and in all {len(m.nearby)} configurations examined nearby" if m.nearby else ""
+        )
     elif m.redundant_motion:
-        text += f", {m.redundant_motion} nearby on the motion"
+        text += f" here, {m.redundant_motion} nearby on the motion"
     else:
-        text += ", none nearby on the motion"
+        text += " here, none nearby on the motion"
     if m.motion > max(m.count, 0):
-        text += "; so it moves more than the count says"
+        text += "; so the mobility exceeds that of the formula"
     return text + "."
 
 
 def _elsewhere(x: Inspection) -> str:
     numbers = sorted({n.rank.rows - n.rank.rank for n in x.poses})
-    many = (
-        f"{numbers[0]} of them" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} of them"
-    )
-    many = "none of them" if numbers == [0] else many
-    depend = "depends" if numbers in ([0], [1]) else "depend"
+    many = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    verb = "is" if numbers in ([0], [1]) else "are"
     far = max(n.distance for n in x.poses)
     return (
-        f"At {_many(len(x.poses), 'random pose')} of the mechanism (up to {far:.2g} rad or lengths away) "
-        f"{many} {depend} on others."
+        f"In {_many(len(x.poses), 'random configuration')} (up to {far:.2g} rad or lengths away) "
+        f"{'none' if numbers == [0] else many} of them {verb} redundant."
     )
 
 
@@ -231,9 +264,9 @@ def _decided(x: Inspection) -> str:
     r = x.mobility.rank
     text = f"Rank {r.rank} of {r.columns} columns, by {r.how}"
     if r.above:
-        text += f": the smallest that counts is {r.smallest:.3g}"
+        text += f": the smallest nonzero is {r.smallest:.3g}"
     if r.below:
-        text += f", the largest that does not {r.below[0]:.1e}"
+        text += f", the largest that counts as zero {r.below[0]:.1e}"
     text += f", the tolerance {r.tolerance:g}."
     if not r.clear:
         text += " The gap is narrow: take the rank with care."

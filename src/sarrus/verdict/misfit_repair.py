@@ -50,7 +50,10 @@ def bridge_misfit(
     locked = find_locked(equations)
     if locked is None or not locked.nearly:
         return mechanism, []
-    words = f"{locked.freedoms} of its freedoms almost only" if locked.exact else "locked in truth"
+    words = "strictly locked"
+    if locked.exact:
+        several = "s" if locked.freedoms > 1 else ""
+        words = f"{locked.freedoms} degree{several} of freedom only with joint play"
     kept = (
         f"{words} (smallest singular value {locked.value:.1e}): along them joints would open by "
         f"{locked.misfit:.2e} m"

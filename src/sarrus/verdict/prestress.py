@@ -15,16 +15,13 @@ import numpy as np
 from ..arrays import Floats
 from ..kinematics.configuration import read_poses
 from ..thresholds import SHOWN_ZERO
+from .local.definite import find_definite
 from .local.reduced_system import IndependentPart
 
 if TYPE_CHECKING:
     from ..model import Model
     from .joint_equations import JointEquations
 
-# starts and steps of the search for a stiffening stress; the form of a single stress is checked directly
-STARTS, STEPS = 20, 200
-# a form is definite if its smallest eigenvalue exceeds this fraction of the largest
-DEFINITE = 1e-7
 # largest number of components in a sentence
 MOST_WORDS = 10
 
@@ -64,32 +61,9 @@ def find_self_stress(
 ) -> SelfStress:
     """The self-stresses of factors without a branch."""
     count, components = _components(equations, model, q)
-    return SelfStress(count, all(_stiffens(f.quadrics) for f in resting), components)
-
-
-def _stiffens(H: Floats) -> bool:
-    """Whether a combination of symmetric matrices is positive definite."""
-    if not len(H):
-        return False
-    if len(H) == 1:
-        return _definite(H[0])
-    rng = np.random.default_rng(2)
-    for _ in range(STARTS):
-        u = rng.normal(size=len(H))
-        for k in range(STEPS):
-            u /= np.linalg.norm(u)
-            values, vectors = np.linalg.eigh(np.tensordot(u, H, axes=1))
-            if values[0] > DEFINITE * max(abs(values[-1]), 1e-300):
-                return True
-            # increase the smallest eigenvalue
-            u = u + (vectors[:, 0] @ H @ vectors[:, 0]) / (1.0 + 0.1 * k)
-    return False
-
-
-def _definite(h: Floats) -> bool:
-    values = np.linalg.eigvalsh(h)
-    size = float(np.abs(values).max())
-    return bool(values[0] > DEFINITE * size or values[-1] < -DEFINITE * size)
+    return SelfStress(
+        count, all(find_definite(f.quadrics) is not None for f in resting), components
+    )
 
 
 def _components(

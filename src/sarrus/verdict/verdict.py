@@ -72,17 +72,19 @@ class Verdict(Sentences):
         """The verdict over the motion."""
         low, high = self.redundant
         some = f"{low} to {high}" if high > low else str(low or "no")
-        depend = "equation depends" if low == high == 1 else "equations depend"
-        held = " with the drives held" if self.inspection.driven else ""
+        constraints = "redundant constraint" if low == high == 1 else "redundant constraints"
+        free = self.mobility_motion - len(self.inspection.mobility.idle_spins)
+        left = " left by the drives" if self.inspection.driven else ""
+        text = f"{free} degree{'s' * (free != 1)} of freedom{left}"
         out = [
-            f"Over the motion ({len(self.ranks)} poses): mobility {self.mobility_motion}{held}, {some} joint "
-            f"{depend} on others: {', '.join(self.classes)}."
+            f"Over the motion ({len(self.ranks)} configurations): {text}, {some} {constraints}: "
+            f"{', '.join(self.classes)}."
         ]
         if self.crossings is None:
-            out.append("The motion was not watched for crossings.")
+            out.append("The motion was not monitored for crossings.")
             return out
         if self.times and self.watched_until < (1.0 - SAME_END) * self.times[-1]:
-            out.append(f"Watched until t = {self.watched_until:.9g} s of {self.times[-1]:.9g} s.")
+            out.append(f"Monitored until t = {self.watched_until:.9g} s of {self.times[-1]:.9g} s.")
         for found, one, more in (
             (self.crossings, "crossing", "crossings"),
             (self.near_singular or (), "near-singular moment", "near-singular moments"),
@@ -103,7 +105,7 @@ class Verdict(Sentences):
         return {
             "classes": list(self.classes),
             "mobility_motion": self.mobility_motion,
-            "freedom": self.inspection.freedom,
+            "summary": self.inspection.summary,
             "redundant": list(self.redundant),
             "poses": [
                 {"time": t, "rank": r.as_dict()}

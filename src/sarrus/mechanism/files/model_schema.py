@@ -464,6 +464,25 @@ class CouplingEntry(Section):
     )
 
 
+class ActionEntry(Section):
+    """What an event does; one of these."""
+
+    release: Name | None = Field(
+        default=None, description="a drive, or a joint that was locked", examples=["motor"]
+    )
+    engage: Name | None = Field(default=None, description="a drive", examples=["motor"])
+    lock: Name | None = Field(default=None, description="a joint", examples=["B0"])
+    switch_off: Name | None = Field(
+        default=None, description="a force, torque, spring or torsion", examples=["s1"]
+    )
+    switch_on: Name | None = Field(default=None, description="the same", examples=["s1"])
+    set: dict[str, float | str | list[float | str]] | None = Field(
+        default=None,
+        description="other numbers of forces, by path",
+        examples=[{"springs.s1.stiffness": "2 N/mm"}],
+    )
+
+
 class EventEntry(Section):
     """What every run looks for: a quantity reaches a value, or has an extreme."""
 
@@ -505,6 +524,24 @@ class EventEntry(Section):
     terminal: StrictBool = Field(default=False, description="whether the run ends there")
     count: int | None = Field(
         default=None, description="the occurrence that ends the run, or the last that is recorded"
+    )
+    then: list[ActionEntry] = Field(
+        default_factory=list, description="what it does to the mechanism, in this order"
+    )
+
+
+class LimitEntry(Section):
+    """Stops of a joint: its angle, travel or length stays between them."""
+
+    joint: Name = Field(description="a hinge, slider or distance joint", examples=["A0"])
+    lower: float | str | None = Field(
+        default=None, description="the lower stop", examples=["-30 deg"]
+    )
+    upper: float | str | None = Field(
+        default=None, description="the upper stop", examples=["45 deg"]
+    )
+    restitution: Number = Field(
+        default=0.0, description="speed after an impact over the speed before it, 0 to 1"
     )
 
 
@@ -692,7 +729,7 @@ BUILT: dict[str, type[Section]] = {
 
 
 class SimulateEntry(Section):
-    """What `sarrus simulate` does if it is not told otherwise."""
+    """Defaults of `sarrus simulate`."""
 
     duration: Time | None = Field(default=None, description="simulated time", examples=["10 s"])
     output_step: Time | None = Field(default=None, description="time between outputs")
@@ -767,6 +804,7 @@ class ModelFile(Section):
     rotors: Annotated[dict[str, RotorEntry], _read_block] = _named
     couplings: Annotated[dict[str, CouplingEntry], _read_block] = _named
     drives: Annotated[dict[str, Drive], _read_block] = _named
+    limits: Annotated[dict[str, LimitEntry], _read_block] = _named
     events: Annotated[dict[str, EventEntry], _read_block] = _named
     velocities: Annotated[dict[str, Velocity], _read_block] = Field(
         default_factory=dict, description="start velocities of joints and points by name"

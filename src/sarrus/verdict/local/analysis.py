@@ -18,7 +18,7 @@ import numpy as np
 from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
 from ...progress import part
-from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK, TAYLOR_ZERO
+from ...thresholds import MULTIPLE_RANK, TAYLOR_ZERO
 from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at, stays_singular
 from .polygon import Terms
 from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system, whole_factor
@@ -124,7 +124,7 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
             for x, f in zip(factors, found, strict=True)
             if x.freedoms and not f.germs and not f.undecided
         ),
-        left_out=max((s.split.left_out for s in systems), default=0.0),
+        left_out=max((s.misfit for s in systems), default=0.0),
         zero=max((s.zero for s in systems), default=0.0),
     )
 
@@ -242,8 +242,8 @@ def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> Loca
             # the factors affect each other in second order
             certain &= bool(np.abs(closed - start).max() < 0.5 * np.abs(start).max())
             full[system.columns], residual = closed, max(residual, left)
+            certain &= left < system.closed
         ends.append(full)
-    certain &= residual < BRANCH_CLOSED
     return replace(
         branch,
         ahead=ends[0],

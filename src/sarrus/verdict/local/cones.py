@@ -9,7 +9,7 @@ two planes intersect this rank falls, so they remain separate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ STEP, STEPS = 0.12, 40
 TURNED, AHEAD = 0.75, 0.1
 # number of neighbours of a direction to which a path is searched
 NEIGHBOURS = 6
+# number of further directions of a family
+OTHERS = 5
 
 # values (starts, forms) and gradients (starts, forms, m) of forms at starts (starts, m)
 Evaluated = Callable[[Floats], tuple[Floats, Floats]]
@@ -29,10 +31,26 @@ Evaluated = Callable[[Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The direction of a family that the forms constrain best; curved: its tangent spaces differ."""
+    """The direction of a family that the forms constrain best.
+
+    curved: its tangent spaces differ; samples: other directions; refine: makes them as accurate as the first.
+    """
 
     direction: Floats
     curved: bool
+    samples: tuple[Floats, ...] = ()
+    refine: Callable[[Floats], Floats] = np.asarray
+
+    @property
+    def others(self) -> tuple[Floats, ...]:
+        """The other directions, to rounding."""
+        return tuple(self.refine(x) for x in self.samples)
+
+    def within(self, inside: Floats) -> Family:
+        """The family in a larger space, of which its own is spanned by the columns `inside`."""
+        return Family(
+            inside @ self.direction, self.curved, self.samples, lambda x: inside @ self.refine(x)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +58,7 @@ class _Sample:
     direction: Floats
     space: Floats
     firmness: float
+    others: tuple[Floats, ...] = ()
 
 
 def same_space(a: Floats, b: Floats) -> bool:
@@ -57,12 +76,15 @@ def find_families(evaluate: Evaluated, samples: Floats) -> list[Family]:
         same = next((i for i, s in enumerate(apart) if same_space(new.space, s.space)), None)
         if same is None:
             apart.append(new)
-        elif new.firmness > apart[same].firmness:
-            apart[same] = new
+        else:
+            old = apart[same]
+            first, second = (new, old) if new.firmness > old.firmness else (old, new)
+            known = (*old.others, second.direction)[:OTHERS]
+            apart[same] = replace(first, others=known)
     out = []
     for part in sorted(_connect(evaluate, apart), key=lambda part: part[0].space.shape[1]):
         best = max(part, key=lambda s: s.firmness)
-        out.append(Family(best.direction, len(part) > 1))
+        out.append(Family(best.direction, len(part) > 1, best.others))
     return out
 
 

@@ -2,7 +2,8 @@
 
 Newton's method finds an n-fold root only to 1/n of the digits. The gradient of a combination of the polynomials
 that has a double root there gives further equations, for which the root has a lower multiplicity
-[LeykinVerscheldeZhao2006]. They are added until the root is simple.
+[LeykinVerscheldeZhao2006]. They are added until the root is simple. The combination itself is known only as well
+as the root, so both are improved together at the end.
 """
 
 from __future__ import annotations
@@ -55,8 +56,11 @@ def evaluate(polynomials: list[SparsePolynomial], x: Floats) -> tuple[Floats, Fl
     return F, np.stack(J, axis=1)
 
 
-def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
-    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge."""
+def deflate(polynomials: list[SparsePolynomial], x: Floats, limit: float = BRANCH_ROOT) -> Floats:
+    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge.
+
+    limit: residuals of a root.
+    """
     equations = list(polynomials)
     start, fresh = x, list(polynomials)
     for _ in range(ROUNDS):
@@ -69,9 +73,10 @@ def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
             break
         equations += fresh
         x = _newton(equations, x)
+    x = _with_multipliers(polynomials, x)
     if not np.abs(x - start).max() < REACH:
         return start
-    return x if np.abs(evaluate(polynomials, x[None])[0]).max() < BRANCH_ROOT else start
+    return x if np.abs(evaluate(polynomials, x[None])[0]).max() < limit else start
 
 
 def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[SparsePolynomial]:
@@ -88,6 +93,38 @@ def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[Spar
         if size > LEAST:
             out.append(SparsePolynomial(d.exponents, d.coefficients / size))
     return out
+
+
+def _with_multipliers(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
+    """The root and the combinations u_i that are flat there: f(x) = 0, J(x)^T u_i = 0, u_i normalised."""
+    v, k = len(x), len(polynomials)
+    bends = [p.derivative(j).derivative(i) for p in polynomials for j in range(v) for i in range(v)]
+    E = np.vstack([b.exponents for b in bends])
+    weights = np.concatenate([b.coefficients for b in bends])
+    place = np.repeat(np.arange(len(bends)), [len(b.coefficients) for b in bends])
+    U, values, _ = np.linalg.svd(evaluate(polynomials, x[None])[1][0])
+    flat = U[:, int(np.sum(values > FLAT)) :]
+    c = flat.shape[1]
+    z, best, least = np.concatenate([x, flat.T.ravel()]), x, np.inf
+    for _ in range(STEPS if c else 0):
+        at, u = z[:v], z[v:].reshape(c, k)
+        F, J = (part[0] for part in evaluate(polynomials, at[None]))
+        terms = weights * np.prod(at**E, axis=1)
+        H = np.bincount(place, terms, len(bends)).reshape(k, v, v)
+        gaps = np.concatenate([F, (u @ J).ravel(), (u @ flat - np.eye(c)).ravel()])
+        size = float(np.abs(gaps).max())
+        if not size < least:
+            break
+        best, least = at, size
+        A = np.zeros((len(gaps), len(z)))
+        A[:k, :v] = J
+        for i in range(c):
+            rows = slice(k + i * v, k + (i + 1) * v)
+            own = slice(v + i * k, v + (i + 1) * k)
+            A[rows, :v], A[rows, own] = np.tensordot(u[i], H, axes=1), J.T
+            A[k + c * v + i * c : k + c * v + (i + 1) * c, own] = flat.T
+        z = z - np.linalg.lstsq(A, gaps, rcond=1e-7)[0]
+    return best
 
 
 def _newton(equations: list[SparsePolynomial], x: Floats) -> Floats:

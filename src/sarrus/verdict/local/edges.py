@@ -10,7 +10,7 @@ the equations are shifted, s = t^q, c_j = t^u_j (c0_j + c'_j), and searched agai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, lcm, prod
@@ -19,16 +19,18 @@ import numpy as np
 
 from ...arrays import Floats, Ints, plain_sum
 from ...thresholds import BRANCH_ROOT, SAME_BRANCH
+from .centres import find_centre
 from .deflation import SparsePolynomial, deflate, evaluate
 from .polygon import (
     BY_NEIGHBOURS,
     UNKNOWN,
-    Equation,
     HalfBranch,
     HalfBranches,
     Terms,
+    collected,
     hull_of,
 )
+from .shifts import Equation, recentred
 from .taylor import monomials
 
 STARTS, ITERATIONS = 120, 80
@@ -70,12 +72,23 @@ def find_half_branches_of_many(equations: list[Equation], order: int, zero: floa
         out.found.append(HalfBranch((), 1, BY_NEIGHBOURS, 2, p))
         return out
     none, start = (Fraction(0),) * p, Fraction(0)
+    terms: Terms = ()
+    centre = find_centre(known, p, order)
+    if centre is not None and np.abs(centre).max() > zero:
+        known = [_cleaned(recentred(e, centre), zero) for e in known]
+        known = eliminate([e for e in known if e], zero)
+        terms = tuple((Fraction(i), x) for i, x in enumerate(centre.T) if np.any(x))
     state = _State(known, tuple(range(p)), none, 1, Fraction(order + 1), True, (), 0, start, 2)
     _search(state, p, zero, out)
+    out.found = [replace(h, terms=collected((*terms, *h.terms))) for h in out.found]
     if not out.found and not out.excluded_at:
         alone = [k[0] for e in known for k in e if not any(k[1:])]
         out.excluded_at = min(alone, default=order) + 2
     return out
+
+
+def _cleaned(equation: Equation, zero: float) -> Equation:
+    return {k: c for k, c in equation.items() if abs(c) > 10.0 * zero}
 
 
 def _is_level(equations: list[Equation]) -> bool:

@@ -2,8 +2,10 @@
 
 A half-branch is c = c1 s^e1 + c2 s^e2 + ..., with increasing rational exponents. The first exponent is a slope of
 the lower hull of the exponents of every equation, and c1 is a real root of the equations of that edge. Then s =
-t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. The search needs
-the monomials of the equations only up to an order; results that these do not decide are marked.
+t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. At an n-fold
+root c' is counted from the series at which the derivative of order n - 1 vanishes, so that a root that stays
+n-fold leaves no terms but rounding. The search needs the monomials of the equations only up to an order; results
+that these do not decide are marked.
 
 Half-branches whose exponents have the common denominator q are two ends of one branch, for t and -t: along
 opposite directions if q is odd, along the same one if it is even (a cusp).
@@ -20,13 +22,14 @@ import numpy as np
 
 from ...arrays import Floats, plain_sum
 from ...thresholds import SAME_ROOT_OF_EDGE
+from .shifts import Equation, recentred
 
-# an equation: exponents (of s, of every c) and coefficient
-Equation = dict[tuple[int, ...], float]
 # exponents of s and coefficients, one for each c
 Terms = tuple[tuple[Fraction, Floats], ...]
 # largest recursion depth: each level raises an exponent, which the order bounds; deeper roots never separate
 DEEPEST = 40
+# terms with the same exponent cancel up to this fraction
+CANCELLED = 1e-9
 # multiplicities that the terms do not decide: undecided, or decided at nearby configurations
 UNKNOWN, BY_NEIGHBOURS = 0, -1
 
@@ -68,7 +71,10 @@ class HalfBranches:
 
 @dataclass(frozen=True)
 class _State:
-    """Equations in t, c', and their derivation: s = t^q, power of s divided out so far; known below t^bound."""
+    """Equations in t, c', and their derivation: s = t^q, c = terms + s^power c'; known below t^bound.
+
+    spent: the power of s divided out so far.
+    """
 
     equations: list[Equation]
     q: int
@@ -78,6 +84,7 @@ class _State:
     terms: Terms
     depth: int
     order: int
+    power: Fraction = Fraction(0)
 
 
 def find_half_branches(equations: list[Equation], order: int, zero: float) -> HalfBranches:
@@ -86,9 +93,25 @@ def find_half_branches(equations: list[Equation], order: int, zero: float) -> Ha
     order: total degree up to which the equations are known; zero: limit below which coefficients are zero.
     """
     out = HalfBranches()
-    start = _State([e for e in equations if e], 1, Fraction(0), Fraction(order + 1), 1, (), 0, 2)
+    known, terms = _from_centre([e for e in equations if e], order, zero)
+    start = _State(known, 1, Fraction(0), Fraction(order + 1), 1, terms, 0, 2)
     _search(start, zero, out)
     return out
+
+
+def _from_centre(known: list[Equation], order: int, zero: float) -> tuple[list[Equation], Terms]:
+    """The equations counted from the centre of a multiple root, if it stays multiple, and the terms of the centre.
+
+    A double root has coefficients whose products are below the limit, though they are above it themselves.
+    """
+    # terms linear in c are known up to s^(order - 1)
+    centre = _centre(known, Fraction(order), zero)
+    new = [recentred(e, centre[None]) for e in known] if np.any(centre) else []
+    new = [{k: c for k, c in e.items() if abs(c) > zero and plain_sum(k) <= order} for e in new]
+    if not new or any(j == 0 for e in new for _, j in e):
+        return known, ()
+    terms = tuple((Fraction(i), np.array([x])) for i, x in enumerate(centre) if x)
+    return [e for e in new if e], terms
 
 
 def _search(state: _State, zero: float, out: HalfBranches) -> None:
@@ -99,7 +122,7 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
     if not known or divided or state.depth >= DEEPEST:
         # c' = 0 solves the equations up to the order; its multiplicity is the smallest among the equations
         multiplicity = min((_multiplicity(e) for e in known), default=0)
-        out.found.append(HalfBranch(state.terms, state.q, multiplicity, state.order))
+        out.found.append(HalfBranch(collected(state.terms), state.q, multiplicity, state.order))
         known = [
             {(i, j - m): c for (i, j), c in e.items()} for e, m in zip(known, lowest, strict=True)
         ]
@@ -110,7 +133,7 @@ def _search(state: _State, zero: float, out: HalfBranches) -> None:
     for slope in sorted(set.intersection(*(set(s) for s in slopes))):
         for root, simple in _common_roots([_edge_polynomial(e, slope) for e in known], zero):
             if len(known) == 1 and simple:
-                terms = (*state.terms, _term(state, slope, root))
+                terms = collected((*state.terms, _term(state, slope, root)))
                 q = state.q * slope.denominator
                 out.found.append(HalfBranch(terms, q, 1, max(reached, state.order)))
             else:
@@ -141,9 +164,21 @@ def _order_of(state: _State, known: list[Equation], divided: bool) -> int:
     return int(np.ceil(float(state.spent + Fraction(last, state.q)))) + 2
 
 
+def collected(terms: Terms) -> Terms:
+    """Terms by increasing exponents, each once, without those that cancel."""
+    total: dict[Fraction, list[Floats]] = {}
+    for e, c in terms:
+        total.setdefault(e, []).append(c)
+    out = []
+    for e, parts in sorted(total.items()):
+        c = np.sum(parts, axis=0)
+        if len(parts) == 1 or np.abs(c).max() > CANCELLED * np.abs(parts).max():
+            out.append((e, c))
+    return tuple(out)
+
+
 def _term(state: _State, slope: Fraction, root: float) -> tuple[Fraction, Floats]:
-    before = state.terms[-1][0] if state.terms else Fraction(0)
-    return before + slope / state.q, np.array([root])
+    return state.power + slope / state.q, np.array([root])
 
 
 def hull_of(equation: Equation) -> list[tuple[int, int]]:
@@ -229,7 +264,7 @@ def real_roots(p: Floats) -> list[tuple[float, int]]:
 def _shifted(
     state: _State, known: list[Equation], slope: Fraction, root: float, reached: int, zero: float
 ) -> _State:
-    """The equations in t, c' after s = t^q, c = t^u (root + c')."""
+    """The equations in t, c' after s = t^q, c = t^u (root + c'), c' counted from the centre of a multiple root."""
     u, q = slope.numerator, slope.denominator
     new, lows = [], []
     for equation in known:
@@ -239,21 +274,74 @@ def _shifted(
             for k in range(j + 1):
                 key = (q * i + u * j - low, k)
                 out[key] = out.get(key, 0.0) + c * comb(j, k) * root ** (j - k)
-        size = max(abs(c) for c in out.values())
-        new.append({k: c for k, c in out.items() if abs(c) > 10.0 * zero * size})
+        new.append(out)
         lows.append(low)
     # unknown terms begin at this power of t
     first = state.bound * min(
         Fraction(q), Fraction(u, state.weight) if state.weight else Fraction(q)
     )
-    low = min(lows)
+    low, bound = min(lows), first - max(lows)
+    terms = (*state.terms, _term(state, slope, root))
+    power = terms[-1][0]
+    centre = _centre(new, bound, zero)
+    if np.any(centre):
+        new = [recentred(e, centre[None]) for e in new]
+        more = (
+            (power + Fraction(i, state.q * q), np.array([x])) for i, x in enumerate(centre) if x
+        )
+        terms = (*terms, *more)
+    sizes = [max(abs(c) for c in e.values()) for e in new]
     return _State(
-        new,
+        [
+            {k: c for k, c in e.items() if abs(c) > 10.0 * zero * size}
+            for e, size in zip(new, sizes, strict=True)
+        ],
         state.q * q,
         state.spent + Fraction(low, state.q * q),
-        first - max(lows),
+        bound,
         0,
-        (*state.terms, _term(state, slope, root)),
+        terms,
         state.depth + 1,
         max(reached, state.order),
+        power,
     )
+
+
+def _centre(equations: list[Equation], bound: Fraction, zero: float) -> Floats:
+    """The series c'(t) at which the derivative of order n - 1 of an equation vanishes; n > 1: of its root.
+
+    Coefficients by powers of t, from zero on; of the equation with the least n. Zeros if there is none.
+    """
+    most = max(int(np.ceil(float(bound))), 1)
+    none = np.zeros(most)
+    folds = [
+        min(
+            (j for (i, j), c in e.items() if i == 0 and j and abs(c) > 1e3 * zero * _size(e)),
+            default=0,
+        )
+        for e in equations
+    ]
+    if not any(n > 1 for n in folds) or 1 in folds:
+        return none
+    n, equation = min((n, e) for n, e in zip(folds, equations, strict=True) if n > 1)
+    # the derivative as rows: powers of c', columns: powers of t
+    rows = np.zeros((max(j for _, j in equation) - n + 2, most))
+    for (i, j), c in equation.items():
+        if j >= n - 1 and i < most:
+            rows[j - n + 1, i] += c * comb(j, n - 1)
+    # terms below the limit at t = 0 are rounding of the root
+    rows[0, 0] = 0.0
+    centre = none
+    for _ in range(most):
+        value = np.zeros(most)
+        for row in rows[::-1]:
+            value = np.convolve(value, centre)[:most] + row
+        first = np.flatnonzero(np.abs(value) > 0.0)
+        if not len(first):
+            break
+        centre = centre - value / rows[1, 0]
+    return np.where(np.abs(centre) > zero, centre, 0.0)
+
+
+def _size(equation: Equation) -> float:
+    return max(abs(c) for c in equation.values())

@@ -17,10 +17,19 @@ from scipy import linalg
 
 from ...arrays import Floats, Ints
 from ...kinematics.constraints import Constraints
-from ...thresholds import NO_COMBINATION, SPARSE_ENTRY, TAYLOR_ZERO
+from ...thresholds import (
+    BRANCH_CLOSED,
+    BRANCH_RANK,
+    BRANCH_ROOT,
+    NO_COMBINATION,
+    SPARSE_ENTRY,
+    TAYLOR_ZERO,
+)
 
 # largest number of entries for which B is stored as an array
 MOST_ENTRIES = 200_000
+# residuals and singular values along branches of inexact dimensions, in units of their misfit at the configuration
+CLOSED_BY, RANK_BY = 30.0, 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +54,17 @@ class LocalSystem:
         n = len(self.columns)
         if len(self.rows) * n * n > MOST_ENTRIES:
             return None
-        unit = self.widen(np.eye(n))
-        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+        whole = len(self.q)
+        if len(self.joints.kept) * whole * whole > MOST_ENTRIES:
+            unit = self.widen(np.eye(n))
+            return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+        return self.joints.bends()[np.ix_(self.rows, self.columns, self.columns)]
+
+    def bent(self, x: Floats) -> Floats:
+        """B(x, .) as a matrix: the change of the Jacobian along x."""
+        if self.tensor is not None:
+            return np.asarray(self.tensor @ x)
+        return self.jacobian_at(x) - self.J
 
     def jacobian_at(self, x: Floats) -> Floats:
         """The Jacobian after a displacement x."""
@@ -87,6 +105,30 @@ class LocalSystem:
     def zero(self) -> float:
         """Taylor coefficients below this count as zero: rounding, and the deviation of q from singularity."""
         return self.zero_margin * max(TAYLOR_ZERO, 100.0 * self.split.left_out)
+
+    @cached_property
+    def misfit(self) -> float:
+        """The largest quantity that counts as zero: singular values of J, second-order terms of dependences."""
+        split = self.split
+        if not split.L.shape[1] or not split.N.shape[1]:
+            return split.left_out
+        bent = 0.5 * np.abs(split.L.T @ self.bilinear(split.N, split.N))
+        return max(split.left_out, float(bent[bent < self.zero].max(initial=0.0)))
+
+    @property
+    def closed(self) -> float:
+        """Residuals below this are zero along a branch: rounding, or the misfit of the dimensions."""
+        return max(BRANCH_CLOSED, min(CLOSED_BY * self.misfit, 1e3 * BRANCH_CLOSED))
+
+    @property
+    def root(self) -> float:
+        """Residuals of the equations for directions that are zero at a root."""
+        return max(BRANCH_ROOT, min(CLOSED_BY * self.misfit, 1e2 * BRANCH_ROOT))
+
+    @property
+    def flat(self) -> float:
+        """Singular values of J below this are zero along a branch."""
+        return max(BRANCH_RANK, min(RANK_BY * self.misfit, 1e2 * BRANCH_RANK))
 
 
 @dataclass(frozen=True, eq=False)
