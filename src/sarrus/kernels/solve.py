@@ -32,6 +32,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .simd import choose
 from .step_control import BESIDE, MOST_REFINEMENTS
 
 
@@ -425,8 +426,12 @@ def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, 
         open_by = damping * drive_constraints(form, loads, open_by, ws.phi)
     factorise_damped(form, ws.J, open_by, ws.L)
     moved = project_position(form, ws, loads, corrections, same, q)
-    if damping > 0.0 or not moved <= same:
-        eval_jacobian(form, ws.e, ws.J)
+    again = damping > 0.0 or not moved <= same
+    if again:
+        eval_jacobian(form, ws.e, ws.J1)
+        for k in range(len(ws.J)):
+            # Other runs in lanes keep J, and so their factor.
+            ws.J[k] = choose(again, ws.J1[k], ws.J[k])
         factorise(form, ws.J, ws.L)
     smallest, pivot_ratio = eval_pivots(form, ws.L, ws.reference_pivots)
     gap = eval_velocity_gap(form, ws, loads, v)
