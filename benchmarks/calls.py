@@ -93,7 +93,7 @@ def whole() -> Rows:
 
 
 def build() -> Rows:
-    """Models: built anew, of a topology seen before, of ten thousand variants."""
+    """Models: built again, of a topology seen before, of ten thousand variants."""
     rows = []
     for id in ("double-four-bar", "rectangular-bricard", "flyball-governor", "n-four-bar"):
         mechanism = problems.get(id).mechanism()
@@ -123,7 +123,7 @@ def build() -> Rows:
 
 
 def large() -> Rows:
-    """N four-bars: how whole calls grow, with models built anew and kept; their description apart."""
+    """N four-bars: how whole calls grow, with models built again and kept; their description apart."""
     rows, walls = [], {}
     for windows, seconds in ((100, 1.0), (1000, 1.0), (1000, 10.0), (3000, 1.0), (10_000, 1.0)):
         problem = problems.get("n-four-bar", windows=windows)

@@ -29,7 +29,7 @@ def tell(name, values):
 
 def main(count):
     """Print the figures; returns whether they are as promised."""
-    found, names, still, told = [], [], 0, 0
+    found, names, still, reported = [], [], 0, 0
     for seed in range(count):
         for dimension in (2, 3):
             try:
@@ -38,7 +38,7 @@ def main(count):
                 print(f"seed {seed}, {dimension}D: {error}"[:100])
                 continue
             still += not ratios
-            told += len(TOLERANCES) - len(ratios) if ratios else 0
+            reported += len(TOLERANCES) - len(ratios) if ratios else 0
             found += ratios
             names += [f"seed {seed}, {dimension}D"] * len(ratios)
     for tolerance in TOLERANCES:
@@ -49,7 +49,7 @@ def main(count):
         f"the worst is {names[int(values.argmax())]}; "
         f"{still} mechanisms that do not move or do not come to their end"
     )
-    print(f"and {told} runs that ended or say themselves that they are worse are left out")
+    print(f"and {reported} runs that ended or say themselves that they are worse are left out")
     return np.quantile(values, 0.99) < MOST and values.max() < WORST
 
 

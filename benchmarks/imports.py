@@ -4,7 +4,7 @@
 
 Every .urdf, .asmt and every .xml that is a MuJoCo model is read (scenes and fragments are left out and counted),
 inspected and moved for a second under gravity at the default tolerance, drives left out. Printed: a row a file,
-for ASMT a second table against the stored series, and what was refused with its sentence.
+for ASMT a second table against the stored series, and what was rejected with its sentence.
 
 Drift: largest change of the energy, less the work of dampers, over the energy exchanged (largest kinetic energy or
 change of the potential one). Against Pinocchio: accelerations of the centres at rest at the start, over the
@@ -106,7 +106,7 @@ def pinocchio(mechanism, redundant):
         if m.rotors or m.couplings or redundant:
             theirs, mark = solve_twin(pin, path, m), " k"
         else:
-            from pinocchio_twin import center_accelerations
+            from pinocchio_reference import center_accelerations
 
             model, by_joint = (
                 pin.buildModelFromUrdf(str(path)),
@@ -149,8 +149,8 @@ def solve_twin(pin, path, m):
         for name in (r.joint, f"{r.joint} travel", *(f"{r.joint} {c}" for c in "xyz")):
             if name in at:
                 M[at[name], at[name]] += r.inertia + r.mass
-    told, rows = yaml.safe_load(path.with_suffix(".yaml").read_text()), []
-    for (a, b), kind in zip(told["closed_loop"], told["type"], strict=True):
+    reported, rows = yaml.safe_load(path.with_suffix(".yaml").read_text()), []
+    for (a, b), kind in zip(reported["closed_loop"], reported["type"], strict=True):
         # all at rest: world directions, and the same place for both
         J = [
             pin.getFrameJacobian(

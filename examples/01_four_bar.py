@@ -1,4 +1,4 @@
-"""A four-bar that passes its flat position ten times in ten seconds."""
+"""A four-bar that passes its flat configuration ten times in ten seconds."""
 
 import sarrus
 

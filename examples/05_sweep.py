@@ -1,4 +1,4 @@
-"""A study in Python: how often a four-bar passes its flat position, for many start speeds."""
+"""A study in Python: how often a four-bar passes its flat configuration, for many start speeds."""
 
 import sarrus
 

@@ -59,7 +59,7 @@ def part(
 
 
 def joint(kind, name, first, second, *more):
-    """A joint between two markers, told as part/marker."""
+    """A joint between two markers, reported as part/marker."""
     return item(
         kind,
         item("Name", name),

@@ -59,7 +59,7 @@ def touch(page, *ways):
 
 
 def pinch(page, middle, near, far, steps=6):
-    """Two fingers beside a place go apart, or together."""
+    """Two fingers next to a place go apart, or together."""
     x, y = middle
     reach = [near + (far - near) * k / steps for k in range(steps + 1)]
     touch(page, [(x - r, y) for r in reach], [(x + r, y) for r in reach])
@@ -96,11 +96,11 @@ class Watched:
     def press_everything(self):
         """Click whatever can be clicked, also what that brings up; returns the words of it.
 
-        Nothing may be asked for, opened or left by that.
+        Nothing may be requested, opened or left by that.
         """
         place = self.page.url
         words = self.page.evaluate(PRESS)
-        # what was sent is told before what is asked afterwards
+        # what was sent is reported before what is requested afterwards
         self.value("new Promise((go) => setTimeout(go, 0))")
         assert self.page.url == place
         assert self.opened == []

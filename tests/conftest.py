@@ -1,4 +1,4 @@
-"""Its place lets every test import the helpers beside it; terminal and patience are the same for all."""
+"""Its place lets every test import the helpers near it; terminal and patience are the same for all."""
 
 import pytest
 from hypothesis import HealthCheck, settings

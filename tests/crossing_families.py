@@ -111,7 +111,7 @@ def cranks(rng, between):
 
 
 def hung_parallelogram(rng):
-    """A parallelogram with a pendulum at its coupler: two freedoms, the motions of one of them meet."""
+    """A parallelogram with a pendulum at its coupler: two degrees of freedom, the motions of one of them meet."""
     m = parallelogram(rng)
     P, Q = (np.array(m.joints[i].places[0]) for i in (2, 3))
     at = 0.5 * (P + Q)

@@ -1,6 +1,6 @@
 """Ranks of joint equations in exact arithmetic, at poses with rational coordinates.
 
-The rows are written anew, from the mechanism alone: along the world axes or integer vectors along or
+The rows are written again, from the mechanism alone: along the world axes or integer vectors along or
 across an axis, about integer vectors. Small matrices are eliminated over the rationals; larger ones
 modulo two primes: a rank modulo a prime is never too large, and too small only if the prime divides a
 minor.

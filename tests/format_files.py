@@ -36,9 +36,9 @@ def write(folder, name, text):
 
 def four_bar(folder, closure="", more="", kind="3d", name="bar"):
     """The four-bar above; closure: lines of its YAML file, else its tip is closed to its head."""
-    told = closure or f"closed_loop: [['tip', 'head']]\ntype: ['{kind}']\n"
-    if told != "none":
-        write(folder, f"{name}.yaml", told)
+    reported = closure or f"closed_loop: [['tip', 'head']]\ntype: ['{kind}']\n"
+    if reported != "none":
+        write(folder, f"{name}.yaml", reported)
     return write(folder, f"{name}.urdf", FOUR_BAR_URDF.format(more=more))
 
 

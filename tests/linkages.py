@@ -107,7 +107,7 @@ def stewart(turn, height=1.3, base=0.25, top=0.8):
 
     Hexagons with a threefold symmetry, corners at k 120 degrees +- base or top: singular at a quarter
     turn (Fichter 1986), and at every pose if they are similar. Each leg can spin about itself: six
-    freedoms that move nothing else.
+    degrees of freedom that move nothing else.
     """
     m = Mechanism("Stewart", gravity=(0.0, 0.0, -9.81))
     m.body("platform", 3.0, (0.0, 0.0, height), (0.3, 0.3, 0.5))
@@ -323,7 +323,7 @@ def schatz(rng):
 
 
 def sarrus_stack(stages, bend=0.5):
-    """Sarrus' linkages on each other: one freedom a stage [Sarrus1853]."""
+    """Sarrus' linkages on each other: one degree of freedom a stage [Sarrus1853]."""
     m = Mechanism("Sarrus stack", gravity=(0.0, 0.0, -9.81))
     height, below = 2 * np.sqrt(1 - bend**2), m.ground
     for s in range(stages):
@@ -478,7 +478,7 @@ def spherical_chain(n, rng, off=0.0, axes=1):
 
 
 def scissors(units, angle=0.6):
-    """Pairs of bars of 2 m pinned in the middle; the first bar turns about a pin, the other slides beside it."""
+    """Pairs of bars of 2 m pinned in the middle; the first bar turns about a pin, the other slides near it."""
     m = Mechanism("scissors")
     c, s = 2 * np.cos(angle), 2 * np.sin(angle)
     for k in range(units):

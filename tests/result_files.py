@@ -47,9 +47,9 @@ def one_angle(times, start, angle, rate, inertia, weight, loss=0.0):
 
 
 def on_another_branch(problem, flat):
-    """Exact B0 until a flat position, then a motion in which not all windows are parallelograms.
+    """Exact B0 until a flat configuration, then a motion in which not all windows are parallelograms.
 
-    flat = 0: at the first flat position B0 lies on A1 and stays there, the other cranks turn on.
+    flat = 0: at the first flat configuration B0 lies on A1 and stays there, the other cranks turn on.
     flat = 1: at the second one B1 lies on A0; crank 0 and coupler 0, one on the other, turn about A0
     with all the energy, the other cranks stay flat. Both close every loop and keep the energy.
     """

@@ -23,7 +23,7 @@ def save_example(folder, problem="double-four-bar", method="series", duration=3.
 
 
 def save_stopped(folder):
-    """A run that stops at its first crossing, as it was told to; returns its folder."""
+    """A run that stops at its first crossing, as it was reported to; returns its folder."""
     problem = problems.get("double-four-bar")
     stopped = simulate(problem.mechanism(), 3.0, 0.01, at_crossing="stop")
     _, timing = run_problem(problem, method="series", duration=0.1, repeats=1)

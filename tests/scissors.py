@@ -1,4 +1,4 @@
-"""Scissors of n units on a foot and a slide: one freedom, all of it in one angle, so that the motion is known.
+"""Scissors of n units on a foot and a slide: one angle determines everything, so the motion is known.
 
 Unit i has two arms with a common pin; p_i and p_(i+1) are the parts below and above it, so that all arms stand
 at the same angle a. With the foot at the origin,

@@ -55,7 +55,7 @@ from sarrus.cli import main
 main()
 """
 PATIENCE = 600
-# how a program may end that was disturbed: by itself, refused, stopped, killed
+# how a program may end that was disturbed: by itself, rejected, stopped, killed
 ENDS = (0, 1, 2, 130, -signal.SIGKILL, -signal.SIGTERM)
 
 

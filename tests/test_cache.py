@@ -41,7 +41,7 @@ def test_what_is_kept_is_read_back_and_private(place):
 
 
 @pytest.mark.slow
-def test_damage_is_noticed_deleted_and_told(place, caplog):
+def test_damage_is_noticed_deleted_and_reported(place, caplog):
     """Any changed, missing or added byte, at random; entries are removed, files without our header are not."""
     rng = np.random.default_rng(0)
     store = Store("a")
@@ -116,7 +116,7 @@ def test_what_others_may_write_is_not_used(place, caplog, which):
 @only_root
 @pytest.mark.parametrize("which", ["root", "version", "entry"])
 def test_what_belongs_to_another_user_is_not_used(place, tmp_path, caplog, which):
-    """Another folder is taken then; one that others made beside temporary files is not, either."""
+    """Another folder is taken then; one that others made next to temporary files is not, either."""
     Store("a").write("entry", b"code")
     path = {"root": place, "version": place / "a", "entry": place / "a" / "entry"}[which]
     os.chown(path, USER, -1)
@@ -146,7 +146,7 @@ def test_without_a_disk_everything_works(place, monkeypatch, caplog):
 
 
 def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
-    """As in containers: beside temporary files; without these too, none, and it is said."""
+    """As in containers: next to temporary files; without these too, none, and it is said."""
 
     def no_home(path):
         raise RuntimeError("Could not determine home directory.")
@@ -166,7 +166,7 @@ def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
     assert "neither a home nor a folder" in caplog.text
 
 
-def test_a_full_disk_is_told_once(place, monkeypatch, caplog):
+def test_a_full_disk_is_reported_once(place, monkeypatch, caplog):
     """What cannot be written is left out; no half of it stays."""
     store = Store("a")
 

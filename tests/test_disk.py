@@ -8,7 +8,7 @@ from sarrus.disk import Directory, UnsafeFileError, new_file, read_file, write_f
 
 
 def test_a_file_is_replaced_whole(tmp_path):
-    """What fails in between leaves the old one, and nothing beside it."""
+    """What fails in between leaves the old one, and nothing near it."""
     path = tmp_path / "file.txt"
     write_file(path, "old")
 
@@ -61,7 +61,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path, what):
     assert not path.is_file()
 
 
-def test_folders_behind_links_are_refused(tmp_path):
+def test_folders_behind_links_are_rejected(tmp_path):
     """One that is there, and one that should be made."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "inside").mkdir()

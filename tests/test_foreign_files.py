@@ -275,7 +275,7 @@ def test_a_study_leaves_other_files_alone(desk):
 
 
 def test_saving_in_the_workbench_keeps_what_others_wrote(desk):
-    """A file that changed since it was opened, and one behind a link; rights of a file stay when it is saved."""
+    """A file that changed since it was opened, and one after a link; rights of a file stay when it is saved."""
     from sarrus.mechanism import to_data
     from sarrus.workbench.saving import OpenedFile
 

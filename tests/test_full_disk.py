@@ -139,21 +139,21 @@ def test_a_command_on_a_full_disk(desk, command):
     chosen = sorted({limits[0], *limits[1 :: max(len(limits) // 5, 1)], limits[-1]})
     turns = run_limited(*([[*words, f"part-{limit}{ending}"], limit] for limit in chosen))
     for turn in turns:
-        told = f"{turn['limit']} of {sizes}: {turn['said']}"
+        reported = f"{turn['limit']} of {sizes}: {turn['said']}"
         # what a run found is printed and kept before its figures are drawn
         half_done = command in ("run", "simulate", "bench", "problem")
-        assert turn["code"] == 2, told
-        assert "error:" in turn["said"], told
-        assert "cannot be written: File too large" in turn["said"], told
-        assert "Traceback" not in turn["said"], told
-        assert not turn["changed"], told
-        assert half_done or not turn["new"], told
+        assert turn["code"] == 2, reported
+        assert "error:" in turn["said"], reported
+        assert "cannot be written: File too large" in turn["said"], reported
+        assert "Traceback" not in turn["said"], reported
+        assert not turn["changed"], reported
+        assert half_done or not turn["new"], reported
         for name, size in turn["new"].items():
             same = name.replace(f"part-{turn['limit']}", "whole")
-            assert UNFINISHED not in name, told
-            assert same in whole["new"], told
+            assert UNFINISHED not in name, reported
+            assert same in whole["new"], reported
             # numbers differ in timings alone
-            assert size >= 0.5 * whole["new"][same], told
+            assert size >= 0.5 * whole["new"][same], reported
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Memory: estimated before a run and refused with a sentence; what grows with the length of a run is bounded."""
+"""Memory: estimated before a run and rejected with a sentence; what grows with the length of a run is bounded."""
 
 import tracemalloc
 
@@ -16,20 +16,22 @@ def mechanism():
     return problems.get("double-four-bar").mechanism()
 
 
-def test_outputs_that_do_not_fit_are_refused(mechanism, monkeypatch):
+def test_outputs_that_do_not_fit_are_rejected(mechanism, monkeypatch):
     """With what they take, what is free, and a step that fits: with that one it runs."""
     monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
-    with pytest.raises(ValueError, match=r"GB of memory are free; give an output_step of") as told:
+    with pytest.raises(
+        ValueError, match=r"GB of memory are free; give an output_step of"
+    ) as reported:
         simulate(mechanism, 1.0, 1e-5)
-    step = float(str(told.value).split("at least ")[1].split(" s")[0])
-    # it is told with two digits
+    step = float(str(reported.value).split("at least ")[1].split(" s")[0])
+    # it is reported with two digits
     assert simulate(mechanism, 1.0, 1.05 * step).status == "done"
 
 
 def test_the_estimate_is_above_what_a_run_takes(mechanism, monkeypatch):
     """Measured: the run, and everything that is read of its outputs."""
-    told = []
-    monkeypatch.setattr("sarrus.run_single.check_memory", lambda *given: told.append(given))
+    reported = []
+    monkeypatch.setattr("sarrus.run_single.check_memory", lambda *given: reported.append(given))
     _ = simulate(mechanism, 0.1).energy_drift
     tracemalloc.start()
     try:
@@ -38,13 +40,13 @@ def test_the_estimate_is_above_what_a_run_takes(mechanism, monkeypatch):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    outputs, numbers, _ = told[-1]
+    outputs, numbers, _ = reported[-1]
     assert outputs == 50_001
     assert 0.3 * peak < 8 * outputs * numbers < 3 * peak
 
 
 def test_the_command_counts_its_columns(tmp_path, monkeypatch, capsys):
-    """A run that would fit, with files that would not, is refused before it is made."""
+    """A run that would fit, with files that would not, is rejected before it is made."""
     path = tmp_path / "four_bar.yaml"
     app(["export", "double-four-bar", str(path)], standalone_mode=False)
     monkeypatch.setattr(memory, "free_memory", lambda: 2e8)
@@ -75,7 +77,7 @@ def test_the_watch_ends_when_it_has_kept_enough(mechanism, monkeypatch):
     assert [c.time for c in result.crossings] == pytest.approx(before, abs=1e-9)
 
 
-def test_polynomials_that_do_not_fit_are_told(mechanism, monkeypatch):
+def test_polynomials_that_do_not_fit_are_reported(mechanism, monkeypatch):
     """Of a run that keeps them all."""
     monkeypatch.setattr(recorder, "MOST_NUMBERS", 1000)
     with pytest.raises(MemoryError, match="leave `dense` out"):

@@ -206,7 +206,7 @@ def test_velocity_is_the_derivative_of_position():
 
 @pytest.mark.parametrize("read", ["position", "velocity", "acceleration"])
 def test_unknown_name_lists_the_known(read):
-    """An unknown name raises KeyError; its text has the name asked for and those there are."""
+    """An unknown name raises KeyError; its text has the name requested and those there are."""
     result = sarrus.simulate(pendulum(), 0.1)
     with pytest.raises(KeyError) as caught:
         getattr(result, read)("top")

@@ -80,7 +80,7 @@ def test_exact_motion(windows):
 
 
 def test_runs_end_in_time_at_singular_positions():
-    """Where a run ends at a singular configuration, steps land behind it: its final state is that of its end."""
+    """Where a run ends at a singular configuration, steps land after it: its final state is that of its end."""
     end = sarrus.simulate(four_bar(), 3.0, 1.0).crossings[0].time
     speeds = 1.0 + np.linspace(-1e-3, 1e-3, 33)
     ensemble = sarrus.Ensemble(
@@ -89,7 +89,7 @@ def test_runs_end_in_time_at_singular_positions():
     runs = ensemble.simulate(end, end, points=["B0"], keep=False)
     assert not runs.fallback.any()
     exact = np.array([four_bar_reference(np.array([0.0, end]), 2, speed)[-1] for speed in speeds])
-    # beside the position the state is that of the series, which holds 5e-12 in place, of a step of 0.2 s
+    # next to the position the state is that of the series, which holds 5e-12 in place, of a step of 0.2 s
     assert np.abs(runs.final[:, 0].reshape(-1, 4) - exact).max() < 1e-9
 
 
@@ -206,13 +206,13 @@ def test_lengths_places_and_axes_of_an_ensemble():
     m, vary = slider_crank(20, np.random.default_rng(5))
     ensemble = sarrus.Ensemble(m, vary)
     runs = ensemble.simulate(1.0, outputs=TIMES / 2, points=["B", "C"])
-    # a few have another shortest part of an axis: too few for code of their own
+    # a few have another shortest part of an axis: too few for specialised code
     assert runs.fallback.sum() <= 4
     some = {i: ensemble.mechanism(i) for i in (0, 5, 11)}
     check_same(runs, some, 1e-7, ["B", "C"], 1.0, TIMES / 2)
 
 
-def test_variants_that_are_refused_or_of_another_structure():
+def test_variants_that_are_rejected_or_of_another_structure():
     """A rod that misses its joint, a mass of nothing, an arm that becomes the longest: each as by itself."""
     m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
     m.rod("rod", (0, 0), (0, -1), mass=2)
@@ -225,7 +225,7 @@ def test_variants_that_are_refused_or_of_another_structure():
     masses = np.linspace(1.0, 2.0, 40)
     masses[3] = 0.0
     centers = np.tile([0.2, -1.1], (40, 1))
-    # no inertia beside the hinge but that of the body, and a centre on it
+    # no inertia next to the hinge but that of the body, and a centre on it
     centers[20] = (0.0, -1.0)
     vary = {"bodies.rod.rod.1": ends, "bodies.rod.mass": masses, "bodies.bob.center": centers}
     ensemble = sarrus.Ensemble(m, vary)
@@ -282,14 +282,14 @@ def test_dampers():
 
 
 def test_dampers_through_singular_positions():
-    """Damped double four-bars, 10 s, all their flat positions: places and statuses as one by one."""
+    """Damped double four-bars, 10 s, all their flat configurations: places and statuses as one by one."""
     m = four_bar()
     m.torsion("hinge", "A0", damping=0.3)
     rng = np.random.default_rng(0)
     ensemble = sarrus.Ensemble(m, {"torsions.hinge.damping": rng.uniform(0.01, 1.0, 40)})
     times = np.linspace(0.0, 10.0, 51)
     runs = ensemble.simulate(10.0, outputs=times, points=["B0", "B2"])
-    # slow ones land beside a flat position, which is left to others
+    # slow ones land near a flat configuration, which is left to others
     assert runs.fallback.sum() < 10
     for i in np.flatnonzero(~runs.fallback)[::6].tolist():
         one = sarrus.simulate(ensemble.mechanism(i), 10.0, outputs=times)
@@ -336,7 +336,7 @@ def test_drives(name):
 
 
 def test_driven_parallelograms_through_flat_positions():
-    """Two parallelograms turned by a motor pass all flat positions on their circles, whatever its speed."""
+    """Two parallelograms turned by a motor pass all flat configurations on their circles, whatever its speed."""
     m = four_bar()
     m.velocities.clear()
     m.drive("motor", "A0", sarrus.Polynomial((0.0, 1.0)))
@@ -344,7 +344,7 @@ def test_driven_parallelograms_through_flat_positions():
     times = np.linspace(0.0, 10.0, 51)
     ensemble = sarrus.Ensemble(m, {"drives.motor.polynomial.1": speeds})
     runs = ensemble.simulate(10.0, outputs=times, points=["A0", "B0", "A2", "B2"])
-    # one that lands beside a flat position is left to others
+    # one that lands near a flat configuration is left to others
     fast = ~runs.fallback
     assert (runs.status[fast] == "done").all()
     assert fast.sum() >= 22
@@ -353,13 +353,13 @@ def test_driven_parallelograms_through_flat_positions():
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     for end in ("0", "2"):
         arm = runs.position(f"B{end}") - runs.position(f"A{end}")
-        # beside a flat position a landing is certain to some 1e-9
+        # near a flat configuration a landing is certain to some 1e-9
         assert np.abs(arm - circle)[fast].max() < 1e-7
 
 
 @pytest.mark.slow
 def test_drives_that_reach_a_limit_or_contradict_each_other():
-    """Sliders driven beyond the reach of their crank, two motors that disagree: each as `simulate` tells it."""
+    """Sliders driven beyond the reach of their crank, two motors that disagree: each as `simulate` states it."""
     ensemble = sarrus.Ensemble(
         driven_slider_crank(sarrus.Polynomial((0.0, 0.1)), "D"),
         {"drives.d.polynomial.1": np.linspace(0.05, 0.3, 20)},
@@ -398,7 +398,7 @@ def test_stiff_dampers_are_left_to_auto():
 
 @pytest.mark.slow
 def test_what_needs_care_is_parked():
-    """One of its kind, a singular start, a refused mechanism: each is what `simulate` says, beside fast ones."""
+    """One of its kind, a singular start, a rejected mechanism: each is what `simulate` says, next to fast ones."""
     fast = [four_bar(1.0 + 0.01 * k) for k in range(16)]
     sprung = four_bar()
     sprung.spring("pull", "crank 0", "crank 2", start=(0, 0.5), end=(2, 1), damping=0.1)
@@ -458,7 +458,7 @@ def test_random_mechanisms():
         (["gravity"], "nothing varies"),
     ],
 )
-def test_what_cannot_vary_is_told(vary, sentence):
+def test_what_cannot_vary_is_reported(vary, sentence):
     """One sentence, before anything is run, that names path and variant."""
     with pytest.raises(ValueError, match=sentence):
         sarrus.Ensemble(four_bar(), vary)
@@ -477,7 +477,7 @@ def test_what_cannot_vary_is_told(vary, sentence):
     ],
 )
 @pytest.mark.parametrize("count", [2, 20])
-def test_wrong_arguments_are_told(options, sentence, count):
+def test_wrong_arguments_are_reported(options, sentence, count):
     """The same sentence for few and for many."""
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, count)})
     for call in (ensemble.simulate, lambda *a, **k: sarrus.simulate_many(list(ensemble), *a, **k)):
@@ -485,8 +485,8 @@ def test_wrong_arguments_are_told(options, sentence, count):
             call(1.0, **options)
 
 
-def test_what_is_no_list_of_mechanisms_is_told():
-    """None, one mechanism, planar beside spatial."""
+def test_what_is_no_list_of_mechanisms_is_reported():
+    """None, one mechanism, planar next to spatial."""
     for given, sentence in (
         ([], "at least one"),
         (four_bar(), "not a list of mechanisms"),
@@ -585,7 +585,7 @@ def test_variants_keep_users_forces_and_their_base():
 
 
 def test_degenerate_variants_harm_no_other():
-    """At random: rods of no length, joints that part, masses beyond all bounds; each as `simulate` tells it."""
+    """At random: rods of no length, joints that part, masses beyond all bounds; each as `simulate` states it."""
     rng = np.random.default_rng(3)
     f = sarrus.Mechanism("loop", gravity=(0, -9.81))
     places = {"A": (0, 0), "B": (0, 1), "C": (2, 1.5), "D": (2, 0)}
@@ -620,14 +620,14 @@ def test_degenerate_variants_harm_no_other():
     for i in bad.tolist():
         try:
             one = sarrus.simulate(ensemble.mechanism(i), 1.0, outputs=TIMES / 2)
-            told = one.status, one.message
+            reported = one.status, one.message
         except sarrus.MechanismError as error:
-            told = "refused", str(error)
-        assert (runs.status[i], runs.message[i]) == told
+            reported = "refused", str(error)
+        assert (runs.status[i], runs.message[i]) == reported
     assert {"refused", "done"} == set(runs.status[bad])
 
 
-def test_negative_mass_is_refused():
+def test_negative_mass_is_rejected():
     """A variant that cannot be is a row of its own, not all of them."""
     masses = np.append(np.linspace(0.5, 2.0, 19), -1.0)
     runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(1.0)
@@ -636,7 +636,7 @@ def test_negative_mass_is_refused():
     assert "mass" in runs.message[-1]
 
 
-def test_refused_ones_in_front_do_not_slow_the_others():
+def test_rejected_ones_in_front_do_not_slow_the_others():
     """More variants that cannot be, in a row, than tapes are tried: the others run in lanes all the same."""
     masses = np.linspace(-1.0, 2.0, 90)
     runs = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": masses}).simulate(0.5, 0.1)
@@ -644,7 +644,7 @@ def test_refused_ones_in_front_do_not_slow_the_others():
     assert not runs.fallback[masses > 0.0].any()
 
 
-def test_outputs_that_do_not_fit_are_told(monkeypatch):
+def test_outputs_that_do_not_fit_are_reported(monkeypatch):
     """By what is free now; final states and extremes need no such room."""
     ensemble = sarrus.Ensemble(four_bar(), {"bodies.crank 0.mass": np.linspace(1, 2, 16)})
     monkeypatch.setattr("sarrus.ensemble.front_end.free_memory", lambda: 1e6)

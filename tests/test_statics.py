@@ -1,4 +1,4 @@
-"""Equilibrium and small motions against closed forms, twins and the simulator."""
+"""Equilibrium and small motions against closed forms, references and the simulator."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_four_bar_with_spring(start):
         assert found.damping[0] == pytest.approx(ratio, abs=1e-12)
 
 
-def test_problem_tells_what_statics_finds():
+def test_problem_states_what_statics_finds():
     """The problem's own record of rest and eigenvalues is met from its start."""
     problem = problems.get("four-bar-spring")
     rest = equilibrium(problem.mechanism())
@@ -158,8 +158,8 @@ def space_twin(seed, damping):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_twin_in_space(seed):
-    """Planar mechanism and spatial twin, turned at random: same rest, same eigenvalues, same shapes."""
+def test_reference_in_space(seed):
+    """Planar mechanism and spatial reference, turned at random: same rest, same eigenvalues, same shapes."""
     m, R = space_twin(seed, 1.0)
     rest = equilibrium(m)
     phi = equilibrium_angle()
@@ -186,7 +186,7 @@ def test_torsional_spring(damping):
 
 
 def test_light_cart():
-    """A cart of 1 mg: w^2 = g (M + m) / (M l), and a freedom without stiffness: the rail."""
+    """A cart of 1 mg: w^2 = g (M + m) / (M l), and a degree of freedom without stiffness: the rail."""
     m = Mechanism("cart")
     m.body("cart", 1e-6, (0, 0))
     m.body("bob", 1, (0, -1))
@@ -201,7 +201,7 @@ def test_light_cart():
     assert "indifferent in 1 of 2 degrees of freedom" in rest.message
 
 
-def test_free_and_damped_freedoms():
+def test_free_and_damped_degrees_of_freedom():
     """A cart that rolls freely with a damped pendulum on it: 0 twice, and the damped pair."""
     m = Mechanism("cart")
     m.body("cart", 2, (0, 0))
@@ -250,7 +250,7 @@ def test_user_force():
 
 
 @pytest.mark.slow
-def test_failing_user_force_is_told():
+def test_failing_user_force_is_reported():
     """Its own words reach the user."""
     m = pendulum(0.3)
     m.user_force("broken", ["O"], lambda t, position, velocity: 1 / 0)
@@ -258,7 +258,7 @@ def test_failing_user_force_is_told():
         equilibrium(m)
 
 
-def test_spring_without_length_is_told():
+def test_spring_without_length_is_reported():
     """A spring between two points at one place has no direction."""
     m = pendulum(0.3)
     place = m.bodies[0].center
@@ -295,7 +295,7 @@ def test_small_swing_of_the_simulator():
     np.testing.assert_allclose(x, expected * np.sin(mode.eigenvalue.imag * t), atol=1e-10)
 
 
-def test_free_fall_is_told():
+def test_free_fall_is_reported():
     """A body that nothing holds: no rest, with the reason."""
     m = Mechanism("stone")
     m.body("stone", 1, (0, 0), 0.1)
@@ -316,7 +316,7 @@ def test_no_force_acts():
     np.testing.assert_array_equal(modes(m).eigenvalues, [0.0, 0.0])
 
 
-def test_no_freedom():
+def test_no_degree_of_freedom():
     """A triangle stands still and has no small motions."""
     m = Mechanism("triangle")
     m.rod("a", (0, 0), (0.5, 1), mass=1)
@@ -330,7 +330,7 @@ def test_no_freedom():
     assert len(modes(m)) == 0
 
 
-def test_unbalanced_position_is_refused():
+def test_unbalanced_position_is_rejected():
     """Modes need a position at rest; the message has the number and what to do."""
     with pytest.raises(
         MechanismError, match=r"not at rest.*0\.84 of all forces.*sarrus.equilibrium"
@@ -338,8 +338,8 @@ def test_unbalanced_position_is_refused():
         modes(pendulum(1.0))
 
 
-def test_singular_position_is_refused():
-    """A flat parallelogram has two freedoms that no linear system joins."""
+def test_singular_position_is_rejected():
+    """A flat parallelogram has two degrees of freedom that no linear system joins."""
     m = make_four_bar(0.0, 0.0, "flat")
     m.springs.clear()
     flat = Mechanism("flat", gravity=(0, 0))
@@ -352,12 +352,12 @@ def test_singular_position_is_refused():
 
 
 def test_an_equilibrium_belongs_to_its_mechanism():
-    """The rest of another mechanism is refused."""
+    """The rest of another mechanism is rejected."""
     with pytest.raises(MechanismError, match="not of 'b'"):
         modes(pendulum(0.0, name="b"), at=equilibrium(pendulum(0.0, name="a")))
 
 
-def test_unknown_names_are_told():
+def test_unknown_names_are_reported():
     """Names that can be read are listed."""
     rest = equilibrium(pendulum(0.0))
     with pytest.raises(KeyError, match="bob"):

@@ -20,7 +20,7 @@ def run(m, duration, tolerance):
 
 
 def says_otherwise(r):
-    """Whether a run tells itself that it did not hold its tolerance."""
+    """Whether a run states itself that it did not hold its tolerance."""
     return r.lost > 0.0 or any("energy balance drifts" in note for note in r.notes)
 
 

@@ -23,7 +23,7 @@ class Piece:
 
     path: Path
     title: str
-    told: str
+    sentence: str
     code: str
     printed: str
 
@@ -44,9 +44,9 @@ def read_piece(path: Path) -> Piece:
     end = len(lines)
     while lines[end - 1].startswith("# "):
         end -= 1
-    title, _, told = lines[0].strip('"').partition(": ")
+    title, _, sentence = lines[0].strip('"').partition(": ")
     code = "\n".join(lines[1:end]).strip() + "\n"
-    return Piece(path, title, told, code, "\n".join(line[2:] for line in lines[end:]))
+    return Piece(path, title, sentence, code, "\n".join(line[2:] for line in lines[end:]))
 
 
 def run_piece(piece: Piece, write: bool = False) -> Any:
@@ -83,9 +83,9 @@ def show(piece: Piece) -> str:
     )
     code = f'```python title="{piece.name}.py"\n{piece.code}```\n\n```text\n{piece.printed}\n```'
     folded = "\n".join(f"    {line}".rstrip() for line in code.splitlines())
-    told = f"{piece.told[0].upper()}{piece.told[1:]}"
+    sentence = f"{piece.sentence[0].upper()}{piece.sentence[1:]}"
     play = f"[Play with it]({piece.name}.html){{ target=_blank }}"
-    return f'## {piece.title}\n\n{told} {play}\n\n{video}\n\n??? example "{piece.name}.py"\n\n{folded}\n'
+    return f'## {piece.title}\n\n{sentence} {play}\n\n{video}\n\n??? example "{piece.name}.py"\n\n{folded}\n'
 
 
 if __name__ == "__main__":

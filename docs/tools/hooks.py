@@ -81,10 +81,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def _add_pictures(files: Files, config: Any, page: Path, folder: Path) -> None:
-    """Bring the pictures that the blocks of a page made beside it."""
-    beside = page.parent.relative_to(config["docs_dir"])
+    """Add the pictures that the blocks of a page made, next to it."""
+    folder_of_page = page.parent.relative_to(config["docs_dir"])
     for name in dict.fromkeys(pages.made_pictures(page.read_text(encoding="utf-8"))):
-        where = (beside / name).as_posix()
+        where = (folder_of_page / name).as_posix()
         if (folder / name).is_file() and files.get_file_from_path(where) is None:
             files.append(File.generated(config, where, content=(folder / name).read_bytes()))
 
@@ -118,7 +118,7 @@ def add_references(files: Files, config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
-    """Fill in the gallery, the help of the commands and links to notebooks; examples lie beside the pages here."""
+    """Fill in gallery, help of the commands, links to notebooks and references; examples are next to the pages."""
     if page.file.src_uri.startswith("tutorials/"):
         name = Path(page.file.src_uri).with_suffix(".ipynb").name
         link = f'[Download this tutorial as a notebook]({name}){{ download="{name}" }}'

@@ -7,7 +7,8 @@ The build of the site and the tests use this one runner. A block says by its lan
     console      `$ sarrus ...` is run as typed, the lines below it are what it printed; without lines nothing
                  is compared. Commands that install (pip, make, dask) are shown only
     title="F"    of a block in any other language: it is written to the file F
-    others       shown (text: formulas, trees)
+    math         an equation, as in `equations.py`
+    others       shown (text: trees, tables)
 
 Comments before a block steer it: `<!-- not run: reason -->`, `<!-- ends with 1 -->` (the exit status of its
 commands), and `<!-- before: code -->` is Python that is run but not shown. Pictures that a page shows are made by
@@ -150,6 +151,8 @@ def make_notebook(text: str, blocks: list[Block], folder: Path) -> dict[str, Any
             cells.append(_code_cell(f"import sarrus\n\n{before}", ""))
         if runs:
             cells.append(_code_cell(block.text, block.printed))
+        elif block.language == "math":
+            shown += f"$$\n{block.text}$$\n"
         elif block.language != "output":
             title = f"File `{block.title}`:\n\n" if block.title else ""
             shown += f"{title}```{block.language}\n{block.text}```\n"
@@ -274,18 +277,18 @@ def _run_console(block: Block, left_out: list[str], write: bool) -> None:
             continue
         target = words[words.index(">") + 1] if ">" in words else ""
         words = words[: words.index(">")] if target else words
-        status, out, told = run_command(words, where)
+        status, out, errors = run_command(words, where)
         if status != wanted_status:
-            raise PageError(f"{where}: ended with {status}, not {wanted_status}:\n{out}{told}")
+            raise PageError(f"{where}: ended with {status}, not {wanted_status}:\n{out}{errors}")
         if target:
             Path(target).write_text(out, encoding="utf-8")
         elif wanted.strip():
-            text += check(wanted, out + (told if status else ""), where, write)
+            text += check(wanted, out + (errors if status else ""), where, write)
     block.text = text
 
 
 def run_command(words: list[str], where: str) -> tuple[int, str, str]:
-    """A `sarrus` command as typed, in this process: exit status, what it printed, what it told beside."""
+    """A `sarrus` command as typed, in this process: exit status, what it printed, and its messages on stderr."""
     if words[0] != "sarrus":
         raise PageError(f"{where}: only `sarrus` is run here; say `not run: reason` before it")
     from sarrus.cli import main

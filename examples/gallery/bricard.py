@@ -1,4 +1,4 @@
-"""Bricard's linkage: six hinges, no freedom by count, one in truth, at every position."""
+"""Bricard's linkage: six revolute joints; mobility 0 by the formula, 1 degree of freedom in fact."""
 
 import sarrus
 

@@ -1,4 +1,4 @@
-"""Two parallelograms that lie flat ten times in ten seconds: one freedom becomes three, and the motion goes on."""
+"""Two parallelograms that lie flat ten times in ten seconds: there 1 degree of freedom becomes 3."""
 
 import sarrus
 

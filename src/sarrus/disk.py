@@ -147,8 +147,8 @@ class Directory:
     def _write(self, name: str, content: Content, mode: int, sync: bool) -> None:
         self.check_target(name)
         before = self.status(name)
-        beside = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
-        number = self.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        temporary = f"{name}.{secrets.token_hex(6)}{UNFINISHED}"
+        number = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(number, "wb") as file:
                 if HANDLES and before is not None and stat.S_ISREG(before.st_mode):
@@ -157,9 +157,9 @@ class Directory:
                 if sync:
                     file.flush()
                     os.fsync(file.fileno())
-            self.move(beside, self, name)
+            self.move(temporary, self, name)
         except BaseException:
-            self.remove(beside)
+            self.remove(temporary)
             raise
         if sync and HANDLES:
             os.fsync(self.handle)
@@ -237,13 +237,13 @@ def new_file(path: str | Path) -> Iterator[Path]:
     with explain_full_disk(path), Directory(path.parent) as folder:
         folder.check_target(path.name)
         # some writers infer the format from the file extension
-        beside = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"
-        os.close(folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        temporary = f"{UNFINISHED}-{secrets.token_hex(6)}-{path.name}"
+        os.close(folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         try:
-            yield path.parent / beside
-            folder.move(beside, folder, path.name)
+            yield path.parent / temporary
+            folder.move(temporary, folder, path.name)
         except BaseException:
-            folder.remove(beside)
+            folder.remove(temporary)
             raise
 
 

@@ -27,7 +27,7 @@ class Sentences:
     def _repr_html_(self) -> str:
         first, *others = str(self).splitlines() or [""]
         if not others and ": " in first:
-            first, told = first.split(": ", 1)
-            others = told.split("; ")
+            first, details = first.split(": ", 1)
+            others = details.split("; ")
         lines = "".join(f"<li>{escape(line.strip())}</li>" for line in others)
         return f"<div><strong>{escape(first)}</strong>{f'<ul>{lines}</ul>' if lines else ''}</div>"

@@ -32,7 +32,7 @@ from .export import (
 from .kinematics.configuration import read_turns
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
-from .names import RenamedKeys, pick, suggests, warn_renamed
+from .names import RenamedKeys, all_suggest, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
@@ -70,6 +70,7 @@ MOST_PANELS = 4
 MOST_DRAWN = 2_000_000
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class Result(Readout):
     """The result of a simulation: only the valid part of the run.
@@ -770,10 +771,10 @@ class Result(Readout):
             for level, (_, unit) in LEVELS.items()
             if points
         }
-        told = {TIME, *point_columns(self, points)}
+        known = {TIME, *point_columns(self, points)}
         scalars = {}
         for column, values in columns.items():
-            if column not in told:
+            if column not in known:
                 name, unit = split_unit(column)
                 # names without an owner become Python identifiers
                 scalars[name if "." in name else name.replace(" ", "_")] = (values, unit)

@@ -106,7 +106,7 @@ def solve(
         first = first_part(get_method(settings.method), model)
         name = first.id if first.compiled else f"own/{first.id}"
         tight = first.id == "series" and wants_digits(settings.setting)
-        compiling = warm_up(name, first.run, model.loaded, first.options, tight)
+        compiling = warm_up(name, first.run, model, first.options, tight)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
@@ -199,8 +199,8 @@ def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepa
         mechanism, notes = mechanism.copy(), []
     mechanism, model, bridged = _make_model(mechanism, settings, known)
     velocity, start_notes = _start_velocity(model, mechanism, known)
-    model, told = _check_user_forces(model, mechanism, velocity)
-    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *told]
+    model, force_notes = _check_user_forces(model, mechanism, velocity)
+    notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *force_notes]
     return Prepared(mechanism, model, velocity, notes)
 
 
@@ -372,7 +372,7 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
 def _first_crossing(
     mechanism: Mechanism, model: Model, tolerance: float
 ) -> Callable[[list[Candidate], Watch], float | None]:
-    """The function that tells a run where to stop: at the first crossing after the start."""
+    """The function that determines where a run stops: at the first crossing after the start."""
     equations = make_joint_equations(mechanism)
     none = RunOutputs(np.zeros(0), np.zeros(0), np.zeros(0))
 

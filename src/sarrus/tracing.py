@@ -139,7 +139,7 @@ class Tape:
         self.inputs: list[TracedNumber] = []
         # name and operands of each operation; equal operations are stored once
         self._done: dict[tuple, TracedNumber] = {}
-        self._asked: dict[tuple[str, str, str], bool] = {}
+        self._comparisons: dict[tuple[str, str, str], bool] = {}
 
     def __len__(self) -> int:
         return len(self._done)
@@ -186,7 +186,7 @@ class Tape:
         x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
         names = (z.name if isinstance(z, TracedNumber) else repr(float(z)) for z in (a, b))
         answer = bool(_COMPARE[op](x, y))
-        self._asked[op, *names] = answer  # type: ignore[index]
+        self._comparisons[op, *names] = answer  # type: ignore[index]
         return answer
 
     def replay(self, outputs: Sequence[Any]) -> Replay:
@@ -194,12 +194,12 @@ class Tape:
         used = self._used(outputs)
         done = [(x.name, key) for key, x in self._done.items() if x.name in used]
         values = [x.name if isinstance(x, TracedNumber) else repr(float(x)) for x in outputs]
-        return Replay(len(self.inputs), done, list(self._asked.items()), values)
+        return Replay(len(self.inputs), done, list(self._comparisons.items()), values)
 
     def _used(self, outputs: Sequence[Any]) -> set[str]:
         """Names that outputs or decisions need."""
         used = {x.name for x in outputs if isinstance(x, TracedNumber)}
-        used.update(name for _, *names in self._asked for name in names)
+        used.update(name for _, *names in self._comparisons for name in names)
         for key, x in reversed(self._done.items()):
             if x.name in used:
                 used.update(name for name in key[1:] if isinstance(name, str))
@@ -213,7 +213,8 @@ class PartedError(Exception):
 class VectorTrace(Tape):
     """Vectorised numbers without a tape: all lanes do the same operation while their decisions agree.
 
-    Results have the same bits as scalar arithmetic. A division by zero raises FloatingPointError under `abreast`.
+    Results have the same bits as scalar arithmetic. Under `vector_arithmetic` a division by zero raises
+    FloatingPointError.
     """
 
     def values(self, many: Floats) -> Any:
@@ -262,7 +263,7 @@ def each(function: Callable[..., Scalar], *columns: Sequence[Any] | Floats) -> l
         try:
             side = VectorTrace()
             arrays = [stacked(column) for column in columns]
-            with abreast():
+            with vector_arithmetic():
                 found = function(*(side.values(x).ravel().tolist() for x in arrays))
             if isinstance(found, TracedNumber):
                 return found.value.tolist()
@@ -280,7 +281,7 @@ def each_vector(
     """Apply a function from arrays to tuples of scalars to each array of a column; floats are vectorised."""
     if len(column) >= MANY:
         try:
-            with abreast():
+            with vector_arithmetic():
                 found = function(VectorTrace().values(stacked(column)))
             parts = [
                 x.value.tolist() if isinstance(x, TracedNumber) else [x] * len(column)
@@ -306,7 +307,7 @@ def stacked(column: Sequence[Any] | Floats) -> Floats:
     return np.array(column, dtype=float)
 
 
-def abreast() -> Any:
+def vector_arithmetic() -> Any:
     """Context for vectorised numbers: operations that give NaN raise an error."""
     return np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore")
 
@@ -413,12 +414,17 @@ class Replay:
         self,
         inputs: int,
         done: list[tuple[str, tuple]],
-        asked: list[tuple[tuple[str, str, str], bool]],
+        comparisons: list[tuple[tuple[str, str, str], bool]],
         outputs: list[str],
     ) -> None:
-        self.operations = len(done) + len(asked)
+        self.operations = len(done) + len(comparisons)
         self.count = len(outputs)
-        self._inputs, self._done, self._asked, self._outputs = inputs, done, asked, outputs
+        self._inputs, self._done, self._comparisons, self._outputs = (
+            inputs,
+            done,
+            comparisons,
+            outputs,
+        )
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
         self._splits: dict[tuple[bool, ...], _Split] = {}
 
@@ -428,7 +434,7 @@ class Replay:
             lines = [
                 _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
                 *_operations(self._done),
-                *_checks(self._asked),
+                *_checks(self._comparisons),
                 f" return [{','.join(self._outputs)}]",
             ]
             self._one = _define("xs", lines, _PLAIN_NAMES)
@@ -478,8 +484,10 @@ class Replay:
                 varied.append((name, key))
             else:
                 shared.append((name, key))
-        later = [(key, answer) for key, answer in self._asked if names.intersection(key[1:])]
-        first = [(key, answer) for key, answer in self._asked if not names.intersection(key[1:])]
+        later = [(key, answer) for key, answer in self._comparisons if names.intersection(key[1:])]
+        first = [
+            (key, answer) for key, answer in self._comparisons if not names.intersection(key[1:])
+        ]
         outputs = [i for i, name in enumerate(self._outputs) if name in names]
         used = {str(x) for _, key in varied for x in key[1:]} | {
             x for key, _ in later for x in key[1:]
@@ -548,7 +556,7 @@ def _operations(done: list[tuple[str, tuple]]) -> list[str]:
 
 def _brief(
     done: list[tuple[str, tuple]],
-    asked: list[tuple[tuple[str, str, str], bool]],
+    comparisons: list[tuple[tuple[str, str, str], bool]],
     outputs: list[str],
 ) -> list[str]:
     """Operations, checks and outputs, each as early as possible.
@@ -561,9 +569,9 @@ def _brief(
     last = dict(place)
     for i, (_, key) in enumerate(done):
         last.update((name, i) for name in map(str, key[1:]) if name in place)
-    for key, answer in asked:
+    for key, answer in comparisons:
         at = max((place[x] for x in key[1:] if x in place), default=-1)
-        (lines[at] if at >= 0 else first).append(f" good&={_asked_text(key, answer)}")
+        (lines[at] if at >= 0 else first).append(f" good&={_comparison_text(key, answer)}")
         last.update((x, max(last[x], at)) for x in key[1:] if x in place)
     for n, name in enumerate(outputs):
         (lines[place[name]] if name in place else first).append(f" out[{n}]={name}")
@@ -572,15 +580,15 @@ def _brief(
     return first + [line for some in lines for line in some]
 
 
-def _checks(asked: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
+def _checks(comparisons: list[tuple[tuple[str, str, str], bool]]) -> list[str]:
     """Lines that return None where a decision differs."""
-    conditions = [f"({_asked_text(key, answer)})" for key, answer in asked]
+    conditions = [f"({_comparison_text(key, answer)})" for key, answer in comparisons]
     # in pieces: Python nests a long chain of conditions too deeply
     pieces = [conditions[i : i + 50] for i in range(0, len(conditions), 50)]
     return [f" if not({' and '.join(some)}): return None" for some in pieces]
 
 
-def _asked_text(key: tuple[str, str, str], answer: bool) -> str:
+def _comparison_text(key: tuple[str, str, str], answer: bool) -> str:
     op, a, b = key
     # written so that NaN gives the same result as in the traced code
     return f"({a}{op}{b})" if answer else f"(({a}{op}{b})==False)"

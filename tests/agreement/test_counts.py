@@ -42,7 +42,7 @@ def test_bricard_counts(section, seed):
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("section", [0.0, 0.1])
 def test_bricard_rank_all_along(section, seed):
-    """The rank of J is 15 at every position: one equation is always redundant, one freedom left."""
+    """The rank of J is 15 at every position: one equation is always redundant, one degree of freedom left."""
     m = bricard(section, None if seed is None else rotation(seed))
     model, result = make_model(m), simulate(m, 3.0, 0.05)
     for q in result.coordinates:

@@ -199,7 +199,7 @@ def test_user_force_that_is_wrong_at_the_start(law, words):
 
 
 @pytest.mark.slow
-def test_series_refuses_user_forces():
+def test_series_rejects_user_forces():
     """Series need derivatives that a function does not give: it says so and names others."""
     r = simulate(particle(spring_law), 1.0, method="series")
     assert r.status == "skipped"

@@ -102,7 +102,7 @@ def test_spin_of_a_thin_body_is_no_velocity_of_its_points(speed):
 
 
 def test_a_structure_with_a_slider_that_depends():
-    """No freedom and a dependent equation: a sentence, no error from inside."""
+    """No degree of freedom and a dependent equation: a sentence, no error from inside."""
     m = random_mechanism(5080, 2, sliding=True)
     result = simulate(m, DURATION, DURATION / 6)
     assert "Nothing can move" in result.message

@@ -25,7 +25,7 @@ def hanging(angle):
 
 
 def truss(R):
-    """Two rods that meet in the air: no freedom at all."""
+    """Two rods that meet in the air: no degree of freedom at all."""
     m = Mechanism("truss", gravity=R @ (0, -9.81, 0))
     axis = R @ (0.0, 0.0, 1.0)
     top = R @ (0.3, 0.7, 0.0)
@@ -48,7 +48,7 @@ def test_equilibrium_at_rest_stays(angle):
 
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 def test_locked_truss_stays(seed):
-    """A mechanism without freedom is simulated as one that stands still."""
+    """A mechanism without degree of freedom is simulated as one that stands still."""
     R = np.eye(3) if seed is None else rotation(seed)
     result = simulate(truss(R), 1.0, 0.1)
     assert result.status == "done"
@@ -56,7 +56,7 @@ def test_locked_truss_stays(seed):
     np.testing.assert_allclose(result.velocity("left"), 0.0, atol=1e-13)
 
 
-def test_zero_velocity_given_beside_others():
+def test_zero_velocity_given_near_others():
     """A point said to stand still may do so, although another velocity is given too."""
     m = Mechanism("pair")
     m.rod("still", (0, 0), (0.6, -0.8), 1.0)
@@ -92,7 +92,7 @@ def test_zero_velocity_given_in_random_mechanisms():
 
 
 def test_welded_to_ground_with_a_velocity():
-    """A body welded to the ground may be told to stand still, and not to move."""
+    """A body welded to the ground may be reported to stand still, and not to move."""
 
     def make(speed):
         m = Mechanism("stone")
@@ -109,7 +109,7 @@ def test_welded_to_ground_with_a_velocity():
 
 @pytest.mark.parametrize("lean", [1e-3, 1e-4, 1e-5, 1e-6, 1e-7])
 def test_velocity_accepted_close_to_the_flat_position(lean):
-    """The velocity of one joint starts a four-bar also close to its flat position."""
+    """The velocity of one joint starts a four-bar also close to its flat configuration."""
     m = n_four_bar(2, 3.0, lean=np.pi / 2 - lean)
     try:
         result = simulate(m, 0.1, 0.05)
@@ -219,8 +219,8 @@ def test_spin_carried_by_a_neighbour(name):
         np.testing.assert_allclose(result.position(body.name), x[:, i], atol=SAME)
 
 
-def test_spin_without_inertia_is_told():
-    """A named point that turns with a spin of no inertia has no definite path, and that is told."""
+def test_spin_without_inertia_is_reported():
+    """A named point that turns with a spin of no inertia has no definite path, and that is reported."""
     m = Mechanism("ghost", gravity=(0, 0, -9.81))
     m.body("bob", 1.0, (1, 0, 0))
     m.spherical("O", m.ground, "bob", at=(0, 0, 0))

@@ -77,5 +77,5 @@ def test_many_are_one_by_one(seeds):
                 n = len(one.times)
                 assert np.array_equal(runs.position(name)[i, :n], one.position(name))
                 assert np.array_equal(runs.velocity(name)[i, :n], one.velocity(name))
-    # the others are refused, held, blocked, or end at a singular configuration
+    # the others are rejected, held, blocked, or end at a singular configuration
     assert fast > 0.4 * RUNS * len(seeds)

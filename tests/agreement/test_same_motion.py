@@ -10,7 +10,7 @@ from sarrus.mechanism import Body, Joint, Marker
 # Two descriptions differ in rounding, hence in steps; both are within about a hundred tolerances
 # (1e-10) of the exact motion while no crossing has been passed.
 SAME = 1e-8
-# four-bars pass flat positions, where rounding costs up to three digits more
+# four-bars pass flat configurations, where rounding costs up to three digits more
 SAME_ACROSS = 2e-6
 
 TIMES = {"duration": 2.0, "output_step": 0.05}

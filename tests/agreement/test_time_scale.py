@@ -119,7 +119,7 @@ def test_other_methods_take_the_same_steps(method, s):
 
 @BOTH
 def test_the_same_crossings(s):
-    """Beside a crossing rounding has its say in the steps, but the crossings stay where they are."""
+    """Next to a crossing rounding has its say in the steps, but the crossings stay where they are."""
     want, got = run(n_four_bar(2), 3.0, 1.0), run(n_four_bar(2), 3.0, s)
     assert len(want.crossings) == 3
     assert [c.mobility_here for c in got.crossings] == [c.mobility_here for c in want.crossings]

@@ -304,7 +304,7 @@ def test_space_has_what_makes_sense():
 
 
 def test_what_is_missing_is_named():
-    """No drive, two drives, freedoms left over, no cycle: a sentence each."""
+    """No drive, two drives, degrees of freedom left over, no cycle: a sentence each."""
     m = four_bar()
     with pytest.raises(sarrus.MechanismError, match=r"give joint=, one of 'A', 'D'"):
         sarrus.design(m)
@@ -317,7 +317,7 @@ def test_what_is_missing_is_named():
 
 
 def test_kinematics_passes_singular_configurations():
-    """A parallelogram driven through its flat positions stays one: C is B moved by the ground line."""
+    """A parallelogram driven through its flat configurations stays one: C is B moved by the ground line."""
     m = sarrus.Mechanism(gravity=(0, -9.81))
     m.four_bar(ground=0.4, crank=0.2, coupler=0.4, rocker=0.2, angle=1.0)
     m.drive("motor", "A", sarrus.Polynomial([0, 1.0]))

@@ -384,7 +384,7 @@ def test_verdict_on_open_joints():
 
 @pytest.mark.slow
 def test_gap_within_the_allowed_misfit():
-    """Bars too short by 1e-7 m: refused, or closed by as much if that is allowed, and said so."""
+    """Bars too short by 1e-7 m: rejected, or closed by as much if that is allowed, and said so."""
     m = Mechanism("stretched")
     m.rod("a", (0, 0), (1, 0), mass=1)
     m.rod("b", (1, 0), (2, 0), mass=1)
@@ -398,7 +398,7 @@ def test_gap_within_the_allowed_misfit():
     done.mechanism.check()
 
 
-def test_simulate_refuses_or_assembles():
+def test_simulate_rejects_or_assembles():
     """A sentence with joint and gap; on request it is closed first, and the notes say how far it moved."""
     m = open_four_bar()
     with pytest.raises(MechanismError, match=r"joint 'B'.*by 0.1 m.*sarrus.assemble"):

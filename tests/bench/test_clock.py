@@ -44,7 +44,7 @@ def test_a_wide_spread_is_called_busy():
 
 
 def test_other_numbers_in_a_repeat_are_noticed():
-    """Repeats must give the same bits; a change in one of them is told."""
+    """Repeats must give the same bits; a change in one of them is reported."""
     numbers = iter([0.0] * 5 + [1e-300] + [0.0] * 5)
     _, timing = time_solve(lambda: fake(0.0, next(numbers)))
     assert not timing.same_bits

@@ -61,15 +61,17 @@ def call(path, problem, *words):
         ),
     ],
 )
-def test_published_forms_pass_with_their_digits_told(tmp_path, name, heads, separator, names, fmt):
-    """Six digits and no energy: judged, passed, and what cannot be told is said."""
+def test_published_forms_pass_with_their_digits_reported(
+    tmp_path, name, heads, separator, names, fmt
+):
+    """Six digits and no energy: judged, passed, and what cannot be reported is said."""
     problem = problems.get(name)
     path = written(tmp_path / "r.txt", some(problem, *names.split()), heads, fmt, separator, "  ")
     answer = call(path, name)
     assert answer.exit_code == 0, answer.output
     assert "without an energy column its drift cannot be determined" in answer.output
-    assert "digits tell x to 5e-" in answer.output
-    assert "of smaller errors nothing can be said" in answer.output
+    assert "digits x is known to 5e-" in answer.output
+    assert "smaller errors cannot be judged" in answer.output
 
 
 def test_rounding_is_half_of_the_last_digit(tmp_path):
@@ -88,7 +90,7 @@ def test_rounding_is_half_of_the_last_digit(tmp_path):
     "order", list(itertools.permutations(["t", "x", "y", "vx", "vy", "energy"]))[::97]
 )
 def test_heads_count_not_the_order(tmp_path, order):
-    """Any order of the columns is read by their heads, and told."""
+    """Any order of the columns is read by their heads, and reported."""
     problem = problems.get("n-four-bar", windows=2)
     exact = exact_columns(problem)
     columns = {name: exact[name] for name in order}
@@ -146,12 +148,12 @@ def test_heads_mean(text, name, before):
         ("Time B1.x B0.x", "t y x", (), "'B0.x' as x"),
         ("Time B1.x", "t y", (), "none means x"),
         ("t[s] x[inch]", "t x", (), "has the unit inch"),
-        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Ax"), "read as told: t x -"),
+        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Ax"), "read as given: t x -"),
         ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Bx"), "has the heads 'Time', 'Ax', 'Cx'"),
     ],
 )
 def test_nothing_is_guessed_in_silence(tmp_path, heads, names, words, expected):
-    """What is ambiguous is refused with what to write; what was read as what is told."""
+    """What is ambiguous is rejected with what to write; what was read as what is reported."""
     problem = problems.get("double-four-bar")
     exact = some(problem, "t", "x", "y")
     columns = {n: exact[name] for n, name in enumerate(names.split())}
@@ -159,7 +161,7 @@ def test_nothing_is_guessed_in_silence(tmp_path, heads, names, words, expected):
     assert expected in answer.output + str(answer.exception)
 
 
-def test_exchanged_columns_are_told_not_mended(tmp_path):
+def test_exchanged_columns_are_reported_not_mended(tmp_path):
     """Heads that say the wrong thing: the file fails, and the judge says what it looks like."""
     problem = problems.get("n-four-bar", windows=2)
     exact = some(problem, "t", "x", "y")
@@ -169,7 +171,7 @@ def test_exchanged_columns_are_told_not_mended(tmp_path):
     assert "(x and y) look exchanged" in answer.output
 
 
-def test_a_limit_on_a_missing_column_is_not_told(tmp_path):
+def test_a_limit_on_a_missing_column_is_not_reported(tmp_path):
     """Neither passed nor failed: exit status 3, and the limit is named."""
     problem = problems.get("simple-pendulum")
     path = written(tmp_path / "r.txt", some(problem, "t", "x", "y"), "t x y")
@@ -180,7 +182,7 @@ def test_a_limit_on_a_missing_column_is_not_told(tmp_path):
 
 
 def test_an_energy_alone_is_judged():
-    """The drift can be told without the point, the path cannot."""
+    """The drift can be reported without the point, the path cannot."""
     problem = problems.get("double-four-bar")
     exact = exact_columns(problem)
     judged = judge_columns(problem, {name: exact[name] for name in ("t", "energy")})
@@ -190,7 +192,7 @@ def test_an_energy_alone_is_judged():
     assert judged.position_error is None
 
 
-def test_digits_that_hide_a_limit_are_told(tmp_path):
+def test_digits_that_hide_a_limit_are_reported(tmp_path):
     """Three digits cannot keep 1e-3 relative to a small number, and the file is not blamed alone."""
     problem = problems.get("n-four-bar", windows=2)
     path = written(tmp_path / "r.txt", some(problem, "t", "x", "y"), "t x y", fmt="%.3f")
@@ -200,7 +202,7 @@ def test_digits_that_hide_a_limit_are_told(tmp_path):
 
 
 def test_units_of_heads_are_taken(tmp_path):
-    """Millimetres, milliseconds and degrees that the file itself names are converted, and told."""
+    """Millimetres, milliseconds and degrees that the file itself names are converted, and reported."""
     problem = problems.get("spatial-slider-crank")
     exact = some(problem, "t", "x", "angle")
     columns = {
@@ -380,7 +382,7 @@ def test_fortran_exponents_and_comments(tmp_path):
 
 
 def test_rows_with_gaps_only_on_request(tmp_path):
-    """A missing row is refused; with --sparse the others are judged, and that is told."""
+    """A missing row is rejected; with --sparse the others are judged, and that is reported."""
     problem = problems.get("n-four-bar", windows=2)
     columns = {name: np.delete(c, [7, 30]) for name, c in some(problem, "t", "x", "y").items()}
     path = written(tmp_path / "r.txt", columns, "t x y")
@@ -388,8 +390,8 @@ def test_rows_with_gaps_only_on_request(tmp_path):
     assert "--sparse" in str(refused.exception)
     answer = call(path, problem.id, "--windows", 2, "--sparse")
     assert answer.exit_code == 0, answer.output
-    assert "399 rows where the source asks for 401" in answer.output
-    # no end, and times that run back, are refused as ever
+    assert "399 rows where the source requires 401" in answer.output
+    # no end, and times that run back, are rejected as ever
     short = {name: c[:100] for name, c in columns.items()}
     assert "ends at t =" in str(
         call(written(path, short, "t x y"), problem.id, "--sparse").exception

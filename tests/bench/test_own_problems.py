@@ -23,7 +23,9 @@ def make(**given):
 
 
 def test_a_converged_reference():
-    """Two methods agree to 1e-11; the observed point and the limits are told; a good run passes, a bad one not."""
+    """Two methods agree to 1e-11; the observed point and the limits are reported; a good run passes, a bad one
+    not.
+    """
     own, notes = make()
     problem = own.problem
     assert problem.id == "my-four-bar"
@@ -34,7 +36,7 @@ def test_a_converged_reference():
     assert not judge(problem, rough).passed
 
 
-def test_a_reference_that_does_not_converge_is_told(monkeypatch):
+def test_a_reference_that_does_not_converge_is_reported(monkeypatch):
     """With two rough methods the sentence says how far they are apart, and the limit is no finer."""
     monkeypatch.setattr(user_problem, "OTHERS", (("multipliers-dop853", 1e-4),))
     own, notes = make(point="B")
@@ -47,7 +49,7 @@ def test_a_reference_that_does_not_converge_is_told(monkeypatch):
 
 
 def test_a_file_as_reference(tmp_path):
-    """The exact solution of a file is the reference; what is missing of it is told."""
+    """The exact solution of a file is the reference; what is missing of it is reported."""
     problem = sarrus.problems.get("simple-pendulum")
     times = np.arange(51) * 0.02
     exact = problem.reference(times)
@@ -75,6 +77,9 @@ def test_packed_and_read_back(tmp_path):
     apart = np.abs(again.reference(times[1:]) - wanted).max(axis=0)
     assert apart[:2].max() < 1e-7
     assert apart[2:].max() < 1e-4
+    # the folder of the package that `sarrus problem` writes
+    own.save(tmp_path / "package" / "src" / "sarrus_problem_p")
+    assert load_packed(tmp_path / "package").version == problem.version
     (tmp_path / "p" / "problem.json").write_text(json.dumps({"id": "x"}))
     with pytest.raises(ValueError, match="title is missing; observed is missing"):
         load_packed(tmp_path / "p")
@@ -127,7 +132,7 @@ def test_an_installed_package_brings_a_problem_and_a_method(tmp_path):
 ODD = (None, True, -1, 0.0, 1e999, "", "../x", [], {}, {"speed": 1.0}, 10**400)
 
 
-def test_mutated_problems_are_refused_or_read(tmp_path):
+def test_mutated_problems_are_rejected_or_read(tmp_path):
     """Every key of problem.json deleted or replaced: a ValueError with a sentence, or a problem."""
     own, _ = make(point="B")
     folder = tmp_path / "p"
@@ -152,7 +157,7 @@ def test_mutated_problems_are_refused_or_read(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "t\n", "t,x\n0,1\n1,2\n", "a,b\n1,x\n", "\x00", "t\nnan\n"])
-def test_damaged_references_are_refused(tmp_path, text):
+def test_damaged_references_are_rejected(tmp_path, text):
     """A reference without rows, of other columns or no numbers is one sentence."""
     own, _ = make(point="B")
     own.save(tmp_path / "p")

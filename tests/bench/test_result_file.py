@@ -117,7 +117,7 @@ NAN_AT_4 = LINES[3].rsplit(" ", 1)[0]
         (changed(4, NAN_AT_4 + " 1e999"), 4, "not a finite"),
         ("\n".join(LINES[1:]), 1, "the first row is at t = 0.01 s, not at 0"),
         (changed(1, LINES[0].replace("0", "5", 1)), 1, "the first row is at t = 5 s"),
-        ("\n".join(LINES[::2]), 2, "the step is 0.02 s, the problem asks for 0.01 s"),
+        ("\n".join(LINES[::2]), 2, "the step is 0.02 s, the problem requires 0.01 s"),
         ("\n".join(LINES[:5] + LINES[6:]), 6, "t = 0.06 s where 0.05 s is due"),
         ("\n".join(LINES[:5] + LINES[4:]), 6, "t = 0.04 s stands twice"),
         ("\n".join(LINES[:5] + LINES[2:]), 6, "the time runs back from 0.04 to 0.02 s"),
@@ -144,8 +144,8 @@ def test_mistakes_give_one_message(tmp_path, content, line, expected):
     assert where in message
 
 
-def test_shifted_times_are_refused(tmp_path):
-    """All times half a step late: refused at the first row."""
+def test_shifted_times_are_rejected(tmp_path):
+    """All times half a step late: rejected at the first row."""
     table = TABLE.copy()
     table[:, 0] += 0.005
     text = "\n".join(" ".join(map(repr, row)) for row in table.tolist())
@@ -174,7 +174,7 @@ def test_the_step_of_another_problem_is_named(tmp_path):
 
 
 def test_a_duration_between_two_rows_ends_with_the_row_before(tmp_path):
-    """0.195 s at 0.01 s has rows up to 0.19 s; one more or less is refused."""
+    """0.195 s at 0.01 s has rows up to 0.19 s; one more or less is rejected."""
     problem = replace(PROBLEM, duration=0.195)
     assert len(read(tmp_path, "\n".join(LINES[:20]), problem)["t"]) == 20
     for rows in (19, 21):
@@ -195,8 +195,8 @@ def test_places_that_are_no_file(tmp_path):
             load_columns(path, PROBLEM)
 
 
-def test_huge_files_are_refused_unread(tmp_path):
-    """A sparse file of 300 MB and a duration of a year are refused at once."""
+def test_huge_files_are_rejected_unread(tmp_path):
+    """A sparse file of 300 MB and a duration of a year are rejected at once."""
     path = tmp_path / "huge.txt"
     with path.open("wb") as stream:
         stream.truncate(300_000_000)

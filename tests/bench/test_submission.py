@@ -1,4 +1,4 @@
-"""Submissions: packed if they hold, refused with a reason if not."""
+"""Submissions: packed if they hold, rejected with a reason if not."""
 
 import io
 import json
@@ -130,7 +130,7 @@ def test_a_packed_run_is_read_back(folder, tmp_path):
         ({"tolerance": None}, "no tolerance and no step"),
     ],
 )
-def test_a_record_that_does_not_hold_is_refused(folder, values, fragment):
+def test_a_record_that_does_not_hold_is_rejected(folder, values, fragment):
     """What run.json says of itself must agree with the judge."""
     change(folder, **values)
     with pytest.raises(ValueError, match=fragment):

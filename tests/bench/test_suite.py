@@ -19,12 +19,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def short():
-    """The double four-bar for one second: it passes one flat position."""
+    """The double four-bar for one second: it passes one flat configuration."""
     return replace(problems.get("double-four-bar"), duration=1.0)
 
 
 def test_ladders():
-    """A range of decades, split as asked; a list; a single number."""
+    """A range of decades, split as requested; a list; a single number."""
     assert parse_ladder("1e-3..1e-6", (1.0,)) == [1e-3, 1e-4, 1e-5, 1e-6]
     assert parse_ladder("0.05..0.001", (1.0, 2.0, 5.0)) == [0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
     assert parse_ladder("1e-6..1e-4", (1.0,)) == [1e-6, 1e-5, 1e-4]
@@ -33,7 +33,7 @@ def test_ladders():
 
 
 @pytest.mark.parametrize("text", ["", "a..b", "1e-3..", "-1..1", "0..1", "nan..1", "1e-3..inf"])
-def test_bad_ladders_are_told(text):
+def test_bad_ladders_are_reported(text):
     """What is not a ladder is named."""
     with pytest.raises(ValueError, match="is not a ladder"):
         parse_ladder(text, (1.0,))

@@ -37,22 +37,22 @@ def test_bench_submit_board(tmp_path):
 
 
 def check_formats(commands, folder):
-    """The same tables as CSV, LaTeX and JSON, and nothing else on the screen; a paper stands beside ours."""
+    """The same tables as CSV, LaTeX and JSON, and nothing else on the screen; a paper stands next to ours."""
     paper = folder / "paper.yaml"
     paper.write_text("title: Doe 2021\nrows:\n  - {problem: double-four-bar, cpu: 0.25}\n")
     for words in commands:
-        told = {}
+        reported = {}
         for shape in ("csv", "latex", "json", "table"):
             answer = runner.invoke(app, [*words, "--format", shape, "--paper", str(paper)])
             assert answer.exit_code == 0, answer.output
-            told[shape] = answer.stdout
-        rows = list(csv.DictReader(io.StringIO(told["csv"])))
+            reported[shape] = answer.stdout
+        rows = list(csv.DictReader(io.StringIO(reported["csv"])))
         assert all(float(row["Doe 2021: CPU [s]"]) == 0.25 for row in rows)
-        assert [r["cpu"] for r in json.loads(told["json"])["rows"]] == [
+        assert [r["cpu"] for r in json.loads(reported["json"])["rows"]] == [
             float(r["CPU [s]"]) for r in rows
         ]
-        assert told["latex"].count(r"\\") == len(rows) + 1
-        assert "Doe 2021" in told["table"]
+        assert reported["latex"].count(r"\\") == len(rows) + 1
+        assert "Doe 2021" in reported["table"]
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,11 @@ def test_result_file_has_the_columns_of_its_source(tmp_path):
     lines = path.read_text().splitlines()
     assert lines[0].startswith("#")
     assert not lines[1].startswith("#")
-    # 15 significant digits: one before the point, 14 behind it
+    # 15 significant digits: one before the point, 14 after it
     assert len(lines[2].split()[1].lstrip("-").split("e")[0].replace(".", "")) == 15
     table = np.loadtxt(path)
     assert table.shape == (1001, 7)
-    # decimal text of k / 100 is read back to the last bit or the one beside it
+    # decimal text of k / 100 is read back to the last bit or the one near it
     np.testing.assert_allclose(table[:, 0], np.arange(1001) / 100, rtol=3e-16)
     assert table[0, 1:3] == pytest.approx([0.0, 1.0], abs=1e-15)
 
@@ -106,7 +106,7 @@ def test_result_file_has_the_columns_of_its_source(tmp_path):
     ("problem", "columns"), [("n-four-bar", 6), ("rectangular-bricard", 7), ("a04-bricard", 7)]
 )
 def test_other_result_files(tmp_path, problem, columns):
-    """Each problem writes as many columns as its source asks for."""
+    """Each problem writes as many columns as its source requires."""
     answer = call("run", problem, "--duration", "2", "--out", str(tmp_path))
     assert answer.exit_code == 0, answer.output
     assert np.loadtxt(tmp_path / problem / "results.txt").shape[1] == columns
@@ -229,12 +229,12 @@ def test_ctrl_c_is_a_word_and_a_status(monkeypatch, capsys):
     assert capsys.readouterr().err.strip() == "stopped"
 
 
-def test_a_run_tells_how_far_it_is():
+def test_a_run_states_how_far_it_is():
     """Simulated seconds of all, growing to the end."""
-    told = []
-    with listening(lambda done, total: told.append((done, total))):
+    reported = []
+    with listening(lambda done, total: reported.append((done, total))):
         sarrus.simulate(problems.get("simple-pendulum").mechanism(), 4000.0, 1.0)
-    times = [done for done, _ in told]
+    times = [done for done, _ in reported]
     assert times == sorted(times)
     assert len(times) > 3
-    assert told[-1] == (4000.0, 4000.0)
+    assert reported[-1] == (4000.0, 4000.0)

@@ -129,7 +129,7 @@ def numeric_options():
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "option"), numeric_options())
 def test_every_number_of_every_command(folder, command, option, monkeypatch, capsys):
-    """Whatever is typed: taken, or refused by a short sentence; a new option is among them by itself."""
+    """Whatever is typed: taken, or rejected by a short sentence; a new option is among them by itself."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(Workbench, "serve", lambda bench: print(len(bench.page())))
     # studies take any limit; their runs have tests of their own

@@ -61,7 +61,9 @@ def test_as_authored_leaves_loops_open(tmp_path, run):
 
 @pytest.mark.slow
 def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
-    """No step between: a second of motion, notes with the report, and the file's own count beside the mobility."""
+    """No step between: a second of motion, notes with the report, and the file's own count next to the
+    mobility.
+    """
     path = four_bar(tmp_path)
     done = run("simulate", path, "--no-figure", "--json")
     assert done.exit_code == 0, done.output
@@ -81,7 +83,7 @@ def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
 
 
 def test_xml_may_be_either(tmp_path, run):
-    """An XML file is told apart by its root; what is none of them is said so."""
+    """An XML file is reported apart by its root; what is none of them is said so."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
     path = mjcf(
         tmp_path,

@@ -91,7 +91,7 @@ def test_options_win_over_the_file(file, tmp_path):
     assert record == json.loads((tmp_path / "out" / "run.json").read_text())
 
 
-def test_a_body_that_no_joint_reaches_is_told(file, tmp_path):
+def test_a_body_that_no_joint_reaches_is_reported(file, tmp_path):
     """With file, line and key; the run is good, and the record has the note."""
     text = PENDULUM.replace("joints:", "  stone: {mass: 1, center: [9, 9]}\njoints:")
     file.write_text(text)
@@ -220,7 +220,7 @@ def test_wrong_words_give_one_message(words, expected, file, capsys, monkeypatch
     assert "Traceback" not in shown
 
 
-def test_a_bad_file_is_told_line_by_line(file, capsys, monkeypatch):
+def test_a_bad_file_is_reported_line_by_line(file, capsys, monkeypatch):
     """All problems, each with file, line and key; brackets of a file are no markup."""
     file.write_text(PENDULUM.replace("2 kg", "'2 [red]'").replace("at: [0, 0]", "ta: [0, 0]"))
     monkeypatch.setattr(sys, "argv", ["sarrus", "simulate", str(file)])
@@ -265,7 +265,7 @@ def test_method_that_cannot_do_it_is_an_error(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_simulate_stops_at_a_crossing_if_asked(tmp_path):
+def test_simulate_stops_at_a_crossing_if_requested(tmp_path):
     """--at-crossing: the run ends there, lists the motions, and that is no failure."""
     path = tmp_path / "window.yaml"
     problems.get("n-four-bar", windows=1).mechanism().save(path)

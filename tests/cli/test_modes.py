@@ -39,7 +39,7 @@ def test_any_problem():
 
 
 def test_no_rest_sets_the_exit_status():
-    """The heavy top of the problem hangs, but indifferent about its axis: told, not an error."""
+    """The heavy top of the problem hangs, but indifferent about its axis: reported, not an error."""
     answer = call("heavy-top")
     assert answer.exit_code == 0
     assert "indifferent in 1 of 3 degrees of freedom, not stable" in answer.output

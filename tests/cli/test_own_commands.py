@@ -52,7 +52,7 @@ def test_check_method_prints_a_page(template):
     assert "those of Python" in answer.output
 
 
-def test_an_order_that_is_not_kept_is_told(tmp_path):
+def test_an_order_that_is_not_kept_is_reported(tmp_path):
     """A method of order one that promises three."""
     path = tmp_path / "euler.py"
     path.write_text(
@@ -68,7 +68,9 @@ def test_an_order_that_is_not_kept_is_told(tmp_path):
 
 @pytest.mark.slow
 def test_bench_with_both_of_one_s_own(template, tmp_path, monkeypatch):
-    """A model file as a problem, a file as a method: judged, timed, told as Python; changed text runs again."""
+    """A model file as a problem, a file as a method: judged, timed, reported as Python; changed text runs
+    again.
+    """
     monkeypatch.chdir(tmp_path)
     four_bar().save("mine.yaml")
     words = (

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 def test_run_with_report_and_report_later(tmp_path):
-    """--report writes the page beside the record; `sarrus report` writes the same one later."""
+    """--report writes the page next to the record; `sarrus report` writes the same one later."""
     words = ("run", "double-four-bar", "--duration", "1", "--report", "--out", tmp_path)
     answer = call(*words)
     assert answer.exit_code == 0, answer.output
@@ -91,7 +91,7 @@ def test_report_of_a_model_file(tmp_path):
 
 @pytest.mark.slow
 def test_movie_of_a_folder(tmp_path, folder):
-    """Frames of the size and number asked for."""
+    """Frames of the size and number requested."""
     out = tmp_path / "frames"
     answer = call("movie", folder, out, "--fps", "4", "--size", "160x120", "--speed", "2")
     assert answer.exit_code == 0, answer.output
@@ -139,7 +139,7 @@ def test_view_opens_files_problems_folders_and_an_empty_plane(tmp_path, folder, 
     files = [opened.path for _, opened, _ in made]
     assert files == [None, None, path, empty, None, tmp_path / "new.yaml"]
     assert made[2][1].text == path.read_text()
-    # a file that is there is not begun anew
+    # a file that is there is not begun again
     assert "leave out --new" in str(call("view", path, "--new", "--no-browser").exception)
 
 

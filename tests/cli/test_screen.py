@@ -38,7 +38,7 @@ def test_names_are_shown_as_they_are(capsys):
 
 
 def test_styles_of_our_own_are_kept(capsys):
-    """Colours are sent where a terminal takes them; text beside them is clean."""
+    """Colours are sent where a terminal takes them; text next to them is clean."""
     screen = Screen(force_terminal=True, color_system="standard", width=80)
     screen.print(Text.assemble(("PASS", "green"), "\x1b[2J"))
     assert capsys.readouterr().out.startswith("\x1b[32mPASS\x1b[0m\\x1b[2J")
@@ -70,12 +70,12 @@ def test_a_hostile_model_is_simulated_and_looked_at(tmp_path, capsys):
     for command in (["simulate", str(path), "--out", str(out), "--report"], ["inspect", str(path)]):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sys.argv", ["sarrus", *command])
-            # such names may be refused; then the message is what is printed
+            # such names may be rejected; then the message is what is printed
             with suppress(SystemExit):
                 main()
-        told = capsys.readouterr()
-        assert harmless(told.out)
-        assert harmless(told.err)
+        reported = capsys.readouterr()
+        assert harmless(reported.out)
+        assert harmless(reported.err)
     if out.exists():
         head = (out / "columns.csv").read_text().splitlines()[0]
         assert not any(cell.startswith("=") for cell in head.split(","))

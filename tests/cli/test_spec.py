@@ -70,7 +70,7 @@ def test_write_to_screen_and_to_a_file(tmp_path, name):
 
 @pytest.mark.slow
 def test_run_takes_a_file(file, tmp_path):
-    """The run has the numbers of the file, and the notes are printed beside the record."""
+    """The run has the numbers of the file, and the notes are printed next to the record."""
     file.write_text(file.read_text().replace("At any time it is at most 0.5 m", "It is near"))
     answer = call("run", file, "--json", "--out", tmp_path / "runs")
     assert answer.exit_code == 0, answer.output

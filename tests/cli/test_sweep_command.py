@@ -1,4 +1,6 @@
-"""`sarrus sweep` and `sarrus schema --study`: words on the command line, and what is refused before any worker."""
+"""`sarrus sweep` and `sarrus schema --study`: words on the command line, and what is rejected before any
+worker.
+"""
 
 import json
 import socket
@@ -70,19 +72,19 @@ def test_nobody_at_the_address(study, tmp_path, monkeypatch, capsys):
 def test_slips_in_the_file(study, tmp_path, monkeypatch, capsys):
     """File, line, key."""
     study.write_text(STUDY.replace("windows", "window"), encoding="utf-8")
-    told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
-    assert "study.yaml:3: vary.window: problem 'double-four-bar' has no option 'window'" in told
+    reported = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
+    assert "study.yaml:3: vary.window: problem 'double-four-bar' has no option 'window'" in reported
     assert not (tmp_path / "o").exists()
 
 
 def test_a_folder_of_something_else(study, tmp_path, monkeypatch, capsys):
     """It is left as it is."""
-    told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path)
-    assert "is not empty (study.yaml) and holds no study" in told
+    reported = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path)
+    assert "is not empty (study.yaml) and holds no study" in reported
 
 
 def test_a_missing_extra_says_what_to_install(study, tmp_path, monkeypatch, capsys):
     """Instead of a traceback."""
     monkeypatch.setattr("sarrus.studies.session.NEEDED", ("dask", "no_such_package"))
-    told = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
-    assert "studies need no_such_package: install them with `pip install '.[sweep]'`" in told
+    reported = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
+    assert "studies need no_such_package: install them with `pip install '.[sweep]'`" in reported

@@ -11,7 +11,7 @@ import sarrus
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
-# values and things that stand for themselves: how they are made is told elsewhere
+# values and things that stand for themselves: how they are made is reported elsewhere
 PLAIN = (
     *("Assembly", "Audit", "AuditCheck", "Design", "Equilibrium", "Mode", "Modes", "Result"),
     "EnsembleResult",

@@ -166,7 +166,7 @@ print((time.thread_time() - others) / (others - begin))
 
 @pytest.mark.slow
 def test_error_loads_nothing_heavy():
-    """A mechanism that cannot be simulated is refused before the compiler is loaded."""
+    """A mechanism that cannot be simulated is rejected before the compiler is loaded."""
     code = """
 import sys, sarrus
 try:
@@ -246,8 +246,9 @@ def late_imports(body, package, seen):
 
 @pytest.mark.slow
 def test_late_packages_are_entered_by_their_door():
-    """Who asks for a module of a package that another thread is loading gets half of it; who asks for the package
-    first waits until it is whole.
+    """A module imported from a package that another thread is loading may be half loaded.
+
+    Code that imports the package first waits until it is complete.
     """
     wrong = []
     for file in PACKAGE.rglob("*.py"):

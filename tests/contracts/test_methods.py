@@ -36,7 +36,7 @@ def run(method, mechanism, times=None, max_steps=100_000, dense=False):
 
 @pytest.mark.parametrize("name", list(MECHANISMS))
 def test_outcome_shapes_and_words(method, name):
-    """Arrays fit each other, times are those asked for, and what is done is finite."""
+    """Arrays fit each other, times are those requested, and what is done is finite."""
     model, outcome = run(method, MECHANISMS[name]())
     record = outcome.record
     n, nq = len(record.times), model.coordinates
@@ -91,8 +91,8 @@ def test_energy_is_that_of_the_state(method):
         0.5 * v @ (M @ v) - model.form.Q @ q
         for q, v in zip(outcome.record.q, outcome.record.v, strict=True)
     ]
-    told = outcome.record.energy + outcome.record.restored
-    assert np.abs(told - expected).max() < 1e-12
+    reported = outcome.record.energy + outcome.record.restored
+    assert np.abs(reported - expected).max() < 1e-12
 
 
 def test_too_few_steps_allowed(method):

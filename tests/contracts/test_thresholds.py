@@ -14,12 +14,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "thresholds.md"
 
 HEAD = """# Deciding numbers
 
-The numbers that decide what is zero, the same, singular, redundant, closed or locked stand in one module,
-`thresholds.py`. This page is made from it (`python tests/contracts/test_thresholds.py` writes it anew).
+The numbers that decide what is zero, equal, singular, redundant, closed or locked are in one
+module, `thresholds.py`. This page is generated from it (`python
+tests/contracts/test_thresholds.py`).
 
-"Of" says what a number is a share of; 1 is a pure number. None (but those of drives and couplings) is a length
-or a time, so neither metres nor seconds decide: a mechanism ten times larger or slower is judged alike.
-Where no reason is given beyond a size, the number was chosen by that size, and others were not tried.
+"Of" states what a number is relative to; 1 is a pure number. None (except those of drives and
+couplings) is a length or a time, so neither metres nor seconds decide: a mechanism ten times larger
+or slower is judged in the same way. Where the reason states only a size, the number was chosen for
+that size, and other values were not tried.
 """
 
 

@@ -97,7 +97,7 @@ def test_penalty_order_down_to_its_softness():
 
 
 def test_dop853_follows_its_tolerance():
-    """Before the flat position the error falls with the tolerance, nearly in proportion."""
+    """Before the flat configuration the error falls with the tolerance, nearly in proportion."""
     errors = []
     for tolerance in (1e-5, 1e-7, 1e-9, 1e-11):
         r = simulate(n_four_bar(1), 0.6, 0.06, method="multipliers-dop853", tolerance=tolerance)

@@ -21,7 +21,7 @@ def _direction(rng):
 
 
 def _lump(m, rng, name, start, end):
-    """A body between two places, its centre beside the line through them."""
+    """A body between two places, its centre next to the line through them."""
     mass = rng.uniform(0.5, 2.0)
     m.body(name, mass, 0.5 * (start + end) + 0.1 * _direction(rng), _inertia(rng, mass))
 

@@ -1,4 +1,4 @@
-"""The benchmark of engines: processes that die or hang are rows, luck is told from dependability."""
+"""The benchmark of engines: processes that die or hang are rows, luck is reported from dependability."""
 
 import sys
 
@@ -24,7 +24,7 @@ class Scripted(EngineProcess):
         return [sys.executable, "-c", self.script]
 
 
-def test_a_process_that_dies_is_told_with_its_signal():
+def test_a_process_that_dies_is_reported_with_its_signal():
     with Scripted("import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)") as process:
         assert process.ask({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
         # the next question finds a new process
@@ -124,10 +124,10 @@ def test_readings_of_precision_are_classes_of_their_own():
         {"what": "error, high precision, RMS", "limit": 0.001, "passed": True},
         {"what": "distance from the right path", "limit": 1, "passed": True},
     ]
-    told = {"judgement": {"complete": True, "checks": checks}}
-    assert classes(told) == ["RMS < 0.1", "RMS < 0.001"]
+    reported = {"judgement": {"complete": True, "checks": checks}}
+    assert classes(reported) == ["RMS < 0.1", "RMS < 0.001"]
     checks[-1]["passed"] = False
-    assert classes(told) == []
+    assert classes(reported) == []
 
 
 @pytest.mark.slow
@@ -147,11 +147,11 @@ def test_an_engine_is_searched_changed_and_timed(tmp_path):
 
 
 def test_the_command_lists_every_engine():
-    told = CliRunner().invoke(app, ["engines"]).output
+    reported = CliRunner().invoke(app, ["engines"]).output
     for engine in ENGINES.values():
-        assert engine.id in told
+        assert engine.id in reported
         for name in engine.defaults:
-            assert f"{name}=" in told
+            assert f"{name}=" in reported
         assert engine.defaults.keys() == engine.meanings.keys()
         for trial in engine.ladder:
             assert trial.why
@@ -159,13 +159,15 @@ def test_the_command_lists_every_engine():
 
 
 def test_methods_and_engines_are_two_benchmarks():
-    told = CliRunner().invoke(app, ["bench", "--engine", "mujoco", "--method", "series"])
-    assert "two benchmarks" in str(told.exception)
+    reported = CliRunner().invoke(app, ["bench", "--engine", "mujoco", "--method", "series"])
+    assert "two benchmarks" in str(reported.exception)
 
 
 @pytest.mark.slow
 def test_an_installed_package_brings_an_engine(tmp_path):
-    """An entry point with a row and an adapter of its own, found by a fresh interpreter; a broken one is told."""
+    """An entry point with a row and an adapter of its own, found by a fresh interpreter; a broken one is
+    reported.
+    """
     import os
     import subprocess
     import sys
@@ -221,6 +223,6 @@ def test_a_problem_of_ones_own_reaches_the_process(tmp_path):
         pytest.skip(f"MuJoCo is not installed; {ENGINES['mujoco'].install}")
     own, _ = make_own_problem(_four_bar(), "nobody knows it", duration=0.2, output_step=0.01)
     cell = EngineCell(own.problem, "mujoco", 0.002, {"integrator": "RK4"}, "a test")
-    told = answer(cell.question(1, 0.0, "test", tmp_path))
-    assert told["status"] == "done", told
-    assert told["problem"]["id"] == "nobody-knows-it"
+    reported = answer(cell.question(1, 0.0, "test", tmp_path))
+    assert reported["status"] == "done", reported
+    assert reported["problem"]["id"] == "nobody-knows-it"

@@ -81,7 +81,7 @@ def test_rates_of_a_start_are_found_again(seed):
     poses = tree.poses(tree.start()[None], v)
     found = tree.rates(poses.velocities[0], poses.spins[0])
     again = tree.poses(tree.start()[None], found[None])
-    # a ball behind its own slider leaves its spin to be read either way: velocities count
+    # a ball after its own slider leaves its spin to be read either way: velocities count
     np.testing.assert_allclose(again.velocities, poses.velocities, atol=1e-12)
     np.testing.assert_allclose(again.spins, poses.spins, atol=1e-12)
 
@@ -121,7 +121,7 @@ def test_joints_that_close_loops_can_be_chosen(cut):
     assert len(tree.joints) == 4
 
 
-def test_links_without_mass_are_refused():
+def test_links_without_mass_are_rejected():
     m = double_pendulum()
     m.distance("rope", m.ground, "lower", start=(0, 1), end=(0.9, 0.4))
     with pytest.raises(MechanismError, match=r"'rope' .distance. is a link without mass"):

@@ -341,7 +341,7 @@ def test_a_file_written_by_hand(tmp_path):
     result = sarrus.simulate(sarrus.load(tmp_path / "m.yaml"), 10.0)
     assert result.status == "stopped"
     assert times(result, "low") == pytest.approx([0.25 * PERIOD, 1.25 * PERIOD], abs=1e-11)
-    # the third one is where the run ends: nothing tells that the speed would fall again
+    # the third one is where the run ends: nothing states that the speed would fall again
     assert len(times(result, "fast")) == 2
 
 

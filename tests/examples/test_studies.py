@@ -47,14 +47,14 @@ def test_larger_errors_lock_bricard_earlier():
 
 @pytest.mark.slow
 def test_a_study_in_python():
-    """Example 4: faster starts pass the flat position more often, and no run fails."""
+    """Example 4: faster starts pass the flat configuration more often, and no run fails."""
     table = runpy.run_path(str(EXAMPLES / "05_sweep.py"))["main"]()
     assert (table["status"] == "done").all()
     assert table["passes"].iloc[-1] > table["passes"].iloc[0] > 0
 
 
 def test_the_study_of_the_docs_runs():
-    """With the count of runs it names, and none of those that are tried is refused."""
+    """With the count of runs it names, and none of those that are tried is rejected."""
     text = (EXAMPLES.parent / "docs" / "sweeps.md").read_text(encoding="utf-8")
     example = text.split('```yaml title="examples/everything.yaml"\n')[1].split("```")[0]
     study = read_study(read_document(example, "docs"), EXAMPLES)

@@ -50,7 +50,7 @@ def test_children_import_nothing_of_this_package():
 
 @pytest.mark.slow
 def test_cpu_time_is_limited(bomb, monkeypatch):
-    """A file that would take minutes is refused by its name, the limit and what to do."""
+    """A file that would take minutes is rejected by its name, the limit and what to do."""
     monkeypatch.setattr(foreign, "ProcessLimits", partial(ProcessLimits, cpu=1.0))
     with pytest.raises(FormatError, match=r"^model\.xml: .*more than 1 s of CPU time; make"):
         read(bomb)
@@ -105,7 +105,7 @@ def busy_children(pid):
     found = []
     with suppress(OSError, IndexError):
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            # behind the name: fields 14 and 15 of the line are its CPU time
+            # after the name: fields 14 and 15 of the line are its CPU time
             spent = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:13]
             if sum(map(int, spent)) > 3 * os.sysconf("SC_CLK_TCK"):
                 found.append(child)

@@ -8,7 +8,7 @@ from sarrus.formats import read
 from sarrus.formats.formulas import make_motion, parse
 
 
-def told(found, word):
+def reported(found, word):
     return [line for line in found.report.sentences if word in line]
 
 
@@ -20,7 +20,7 @@ def test_driven_crank_slider_has_its_closed_form(tmp_path):
     x = 0.3 * np.cos(a) + np.sqrt(0.25 - (0.3 * np.sin(a)) ** 2)
     assert np.abs(result.position("block origin")[:, 0] - x).max() < 1e-11
     assert found.mechanism.defaults == {"duration": 1.0, "output_step": 0.1}
-    assert told(found, "it states no units")
+    assert reported(found, "it states no units")
     assert found.report.believed == 6 * 3 - 4 * 5 - 1
     assert found.mechanism.drives[0].motion == sarrus.Polynomial((0.0, 2.0 * np.pi))
 
@@ -54,7 +54,7 @@ def test_stored_series_is_read_without_the_input_column(tmp_path):
 def test_drive_that_starts_elsewhere_moves_the_pose(tmp_path):
     """An authored crank at 0 whose motion begins at 0.4 rad stands at 0.4 rad, its loop closed."""
     found = read(write(tmp_path, "a.asmt", crank_slider("0.4d + time^2")))
-    assert told(found, "to fit joint 'turn'")
+    assert reported(found, "to fit joint 'turn'")
     result = sarrus.simulate(found.mechanism, 0.5, output_step=0.5)
     a = np.array([0.4, 0.65])
     assert result.position("knee")[:, 1] == pytest.approx(0.3 * np.sin(a), abs=1e-12)
@@ -103,7 +103,7 @@ def pendulum(kind, **options):
     ],
 )
 def test_kinds_of_joints(tmp_path, kind, expected, freedom):
-    """Each joint leaves the freedoms its name says."""
+    """Each joint leaves the degrees of freedom its name says."""
     found = read(write(tmp_path, "a.asmt", pendulum(kind)))
     assert [j.kind.value for j in found.mechanism.joints] == expected
     assert sarrus.inspect(found.mechanism).mobility_motion == freedom == found.report.believed
@@ -112,12 +112,14 @@ def test_kinds_of_joints(tmp_path, kind, expected, freedom):
 def test_cross_whose_axes_are_not_square_is_turned(tmp_path):
     """A universal joint authored with parallel axes stands at a right angle."""
     found = read(write(tmp_path, "a.asmt", pendulum("UniversalJoint")))
-    assert told(found, "to fit joint 'j'")
+    assert reported(found, "to fit joint 'j'")
     assert sarrus.inspect(found.mechanism).mobility_motion == 2
 
 
 def test_distance_and_two_hinges_apart(tmp_path):
-    """SphSph is a link of the length told, RevRev the same in the plane; the authored length does not count."""
+    """SphSph is a link of the length reported, RevRev the same in the plane; the authored length does not
+    count.
+    """
     for kind, freedom in (("SphSphJoint", 5), ("RevRevJoint", 2)):
         parts = [part("bob", "0.3 0 0", marker("m", "0 0 0"), center="0 -0.1 0")]
         link = joint(kind, "link", "O", "bob/m", item("distanceIJ", "0.5"))
@@ -184,10 +186,12 @@ def test_massless_cylinder_between_hinges_is_a_driven_length(tmp_path):
 
 
 def test_parts_without_mass(tmp_path):
-    """Where nothing weighs, each gets a little, told; a prescribed one as well; one that swings freely is lost."""
+    """Where nothing weighs, each gets a little, reported; a prescribed one as well; one that swings freely is
+    lost.
+    """
     text = crank_slider().replace("1.0d", "0.0")
     found = read(write(tmp_path, "a.asmt", text))
-    assert told(found, "nothing in the file has a mass")
+    assert reported(found, "nothing in the file has a mass")
     result = sarrus.simulate(found.mechanism, 0.5, output_step=0.25)
     assert result.position("block origin")[-1, 0] == pytest.approx(0.2, abs=1e-11)
     parts = [
@@ -202,7 +206,7 @@ def test_parts_without_mass(tmp_path):
     ]
     spin = [motion("RotationalMotion", "spin", "h", "time")]
     found = read(write(tmp_path, "a.asmt", assembly([marker("O", "0 0 0")], parts, joints, spin)))
-    assert told(found, "without mass: arm; each was given 1e-06 kg: its motion is prescribed")
+    assert reported(found, "without mass: arm; each was given 1e-06 kg: its motion is prescribed")
 
 
 def test_start_velocities_of_free_parts(tmp_path):
@@ -219,7 +223,7 @@ def test_start_velocities_of_free_parts(tmp_path):
 
 
 def test_spring_damper(tmp_path):
-    """A pull that is linear in length and rate is a spring and damper; any other is refused."""
+    """A pull that is linear in length and rate is a spring and damper; any other is rejected."""
     parts = [part("bob", "0 -0.5 0", marker("m", "0 0 0"), center="0 0 0")]
 
     def text(pull):
@@ -336,7 +340,7 @@ def test_gears_on_an_arm(tmp_path):
         ),
     ],
 )
-def test_gears_that_are_refused(tmp_path, old, new, why):
+def test_gears_that_are_rejected(tmp_path, old, new, why):
     """No wheel, no teeth, no common carrier: one sentence with the joint's name."""
     text = wheels(("1.0d", "2.0d")).replace("mass", "Mass")
     at = text.index("radiusI") if "radius" in why or "ratio" in why else 0
@@ -347,11 +351,11 @@ def test_gears_that_are_refused(tmp_path, old, new, why):
 
 
 def test_empty_and_repeated_names(tmp_path):
-    """Parts without a name or with the same one get their own, told; an ambiguous marker is refused."""
+    """Parts without a name or with the same one get their own, reported; an ambiguous marker is rejected."""
     two = [part("", "0 0 0", marker("m", "0 0 0")), part("part", "1 0 0", marker("m", "0 0 0"))]
     found = read(write(tmp_path, "a.asmt", assembly([marker("O", "0 0 0")], two, [])))
     assert [b.name for b in found.mechanism.bodies] == ["part", "part_"]
-    assert told(found, "is called 'part_' here")
+    assert reported(found, "is called 'part_' here")
     twice = [part("p", "0 0 0", marker("m", "0 0 0")), part("p", "1 0 0", marker("m", "0 0 0"))]
     joints = [joint("RevoluteJoint", "j", "O", "p/m")]
     with pytest.raises(sarrus.MechanismError, match="two markers are called '/A/p/m'"):
@@ -406,7 +410,7 @@ def test_other_formulas_are_tables_with_their_error(tmp_path):
     found = read(
         write(tmp_path, "a.asmt", crank_slider("arctan(5*(time - 0.5)) + time*sin(3*time)"))
     )
-    assert told(found, "its formula is a table of")
+    assert reported(found, "its formula is a table of")
     result = sarrus.simulate(found.mechanism, 0.9, output_step=0.9)
     a = np.arctan(5 * 0.4) + 0.9 * np.sin(2.7)
     assert result.position("knee")[-1] == pytest.approx(

@@ -34,7 +34,7 @@ BOMB = """<?xml version="1.0"?>
     ],
 )
 def test_hostile_text(tmp_path, name, text, why):
-    """Bombs, depth, emptiness and rubbish are refused in one line."""
+    """Bombs, depth, emptiness and rubbish are rejected in one line."""
     path = write(tmp_path, name, text)
     with pytest.raises(sarrus.MechanismError, match=why) as caught:
         read(path)
@@ -54,7 +54,7 @@ def test_missing_file_and_folder(tmp_path):
 
 @pytest.mark.parametrize("number", ["1e300", "nan", "inf", "-1e13", "1e999"])
 def test_gigantic_numbers(tmp_path, number):
-    """Numbers beyond any mechanism are refused with their line."""
+    """Numbers beyond any mechanism are rejected with their line."""
     text = FOUR_BAR_URDF.format(more="").replace('xyz="0.45 0 0"', f'xyz="{number} 0 0"')
     with pytest.raises(sarrus.MechanismError, match=r"line \d+: <origin> xyz.*cannot be meant"):
         read(write(tmp_path, "a.urdf", text))
@@ -78,12 +78,12 @@ def test_gigantic_numbers(tmp_path, number):
     ],
 )
 def test_formulas_hold_nothing_but_arithmetic(text):
-    """A formula with anything but numbers, time and known functions is refused."""
+    """A formula with anything but numbers, time and known functions is rejected."""
     with pytest.raises(sarrus.MechanismError, match="formula"):
         parse(text)
 
 
-def test_formula_that_overflows_is_refused():
+def test_formula_that_overflows_is_rejected():
     """A tower of powers is a number that is not finite, not an endless computation."""
     with pytest.raises(sarrus.MechanismError, match="not finite"):
         make_motion(parse("9^9^9^9 * sin(time)*time"), 0.0, 1.0)

@@ -128,7 +128,7 @@ def test_what_acts_in_joints_through_massless_links_is_carried(tmp_path, joints)
         assert result.position(name)[-1] == pytest.approx(place, abs=2e-8)
 
 
-def test_massless_link_that_moves_alone_is_refused(tmp_path):
+def test_massless_link_that_moves_alone_is_rejected(tmp_path):
     """Two hinges on one axis, one with an armature: what is between them has no inertia against the others."""
     joints = "<joint name='i' axis='0 1 0' armature='0.5'/><joint name='j' axis='0 1 0'/>"
     with pytest.raises(FormatError, match=r"joint 'i' has an armature of 0\.5 .* massless links"):
@@ -192,7 +192,7 @@ def test_weld_makes_one_body(tmp_path):
 
 
 def test_joint_equalities(tmp_path):
-    """Held joints are welds, proportional ones couplings; a polynomial that no equation says is refused."""
+    """Held joints are welds, proportional ones couplings; a polynomial that no equation says is rejected."""
     slides = "<joint name='{0}' type='slide' axis='0 0 1'/>"
     two = block("a", slides) + block("b", slides, "1 0 0")
     gear = "<equality><joint name='gear' joint1='a' joint2='b' polycoef='{}'/></equality>"
@@ -259,7 +259,7 @@ def test_keyframe_is_the_start(tmp_path):
         read(path, keyframe="down")
 
 
-def test_what_is_not_taken_is_told_by_name(tmp_path):
+def test_what_is_not_taken_is_reported_by_name(tmp_path):
     """Limits, friction, actuators, sensors, contacts, inactive equalities, springs of balls, drag."""
     body = block(
         "a",
@@ -310,7 +310,7 @@ def test_refusals_name_the_element(tmp_path, rest, why):
 
 
 def test_includes_inside_the_folder_are_read(tmp_path):
-    """An include beside the file works; one that includes the file again is a circle."""
+    """An include next to the file works; one that includes the file again is a circle."""
     write(tmp_path, "part.xml", f"<mujoco><worldbody>{block('b')}</worldbody></mujoco>")
     path = mjcf(tmp_path, block("a"), "<include file='part.xml'/>")
     assert {b.name for b in read(path).mechanism.bodies} == {"a", "b"}
@@ -320,7 +320,7 @@ def test_includes_inside_the_folder_are_read(tmp_path):
 
 
 def test_missing_meshes_are_stripped_where_inertias_are_given(tmp_path):
-    """A shape without its file does no harm; a mass that only it could tell is refused by name."""
+    """A shape without its file does no harm; a mass that only it could tell is rejected by name."""
     assets = "<asset><mesh name='shell' file='shell.stl'/></asset>"
     geom = "<geom type='mesh' mesh='shell'/>"
     found = read(mjcf(tmp_path, block("a", inside=geom), assets))
@@ -341,7 +341,7 @@ def test_package_missing_is_said_with_the_extra(tmp_path, monkeypatch):
 
 
 def test_flags_that_switch_off(tmp_path):
-    """What the file disables does not act, and is told."""
+    """What the file disables does not act, and is reported."""
     springs = block("a", "<joint name='a' axis='0 1 0' stiffness='5' damping='2'/>")
     flags = "gravity='disable' spring='disable' equality='disable'"
     hold = "<equality><joint joint1='a' polycoef='0.3 0 0 0 0'/></equality>"
@@ -390,7 +390,7 @@ def three_bars(folder, short, turned):
 def test_bridged_bars_are_changed_so_that_they_move(tmp_path):
     """Three bars side by side that do not close by some 1e-8 m, on an arm: bridged, they would be locked.
 
-    Their dimensions are changed, told, so that they move; the arm they hang on does not matter. They are bridged
+    Their dimensions are changed so that they move, and a note says so, whatever arm carries them. They are bridged
     near by, not where they would close better after moving by 0.1 m.
     """
     path = three_bars(tmp_path, 1e-7, 1e-3)
@@ -410,13 +410,13 @@ def test_bars_that_close_exactly_far_away_are_bridged_where_they_stand(tmp_path)
         assert sarrus.inspect(found.mechanism).mobility_motion == 1
         for body, other in zip(found.mechanism.bodies, authored.mechanism.bodies, strict=True):
             assert np.abs(body.center - other.center).max() < 1e-4
-    told = "\n".join(read(three_bars(tmp_path, 1e-9, 1e-3)).report.closing)
-    assert "close exactly only 0.118 m away ('plate'), where they are locked" in told
+    reported = "\n".join(read(three_bars(tmp_path, 1e-9, 1e-3)).report.closing)
+    assert "close exactly only 0.118 m away ('plate'), where they are locked" in reported
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("short", [1e-9, 1e-8, 1e-7])
-def test_bars_that_need_more_play_than_is_allowed_are_refused(tmp_path, short):
+def test_bars_that_need_more_play_than_is_allowed_are_rejected(tmp_path, short):
     """Bars that differ by 3e-4 m move within 2e-5 m, and 4e-6 m are allowed: the sentence says what to allow.
 
     Those with smaller gaps close exactly some millimetres away, where they are locked as well.

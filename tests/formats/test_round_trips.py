@@ -17,7 +17,7 @@ SECONDS, OUTPUTS = 0.1, 5
 # of the size: thin rods and point masses are written with 1e-9 of their largest inertia
 SAME = 1e-8
 NOT_WRITTEN = {"distance", "point-on-line", "point-on-plane"}
-# what a file cannot hold is told by name; anything else comes back
+# what a file cannot hold is reported by name; anything else comes back
 LOST = {"torques", "springs", "drives", "forces", "user forces"}
 URDF_LOST = {"initial velocities (URDF has none)", "gravity (URDF has none)"}
 
@@ -58,15 +58,15 @@ def test_mjcf_and_urdf(make, tmp_path):
         ):
             formats.write_mjcf(m, path)
         return
-    told = formats.write_mjcf(m, path)
+    reported = formats.write_mjcf(m, path)
     moving = bool(m.velocities or m.angular_velocities or m.drives)
     back = formats.read(path, keyframe="start" if moving else None).mechanism
-    assert set(told.dropped) <= LOST
+    assert set(reported.dropped) <= LOST
     other = formats.write_urdf(m, tmp_path / "robot.urdf")
-    assert set(other.dropped) == set(told.dropped) | {
+    assert set(other.dropped) == set(reported.dropped) | {
         name for name in URDF_LOST if moving - bool(m.drives) or "gravity" in name
     }
-    if told.dropped:
+    if reported.dropped:
         return
     names = [b.name for b in m.bodies if b.name in {x.name for x in back.bodies}]
     assert names

@@ -12,16 +12,16 @@ def kinds(mechanism):
     return sorted(j.kind.value for j in mechanism.joints)
 
 
-def told(imported, word):
+def reported(imported, word):
     return [line for line in imported.report.sentences if word in line]
 
 
 def test_closure_of_a_point_closes_the_loop(tmp_path):
-    """A 3d closure is a ball joint; the loop closes to rounding, the move is told."""
+    """A 3d closure is a ball joint; the loop closes to rounding, the move is reported."""
     found = read(four_bar(tmp_path))
     assert kinds(found.mechanism) == ["revolute"] * 3 + ["spherical"]
-    assert told(found, "the authored pose is open")
-    assert told(found, "was assembled")
+    assert reported(found, "the authored pose is open")
+    assert reported(found, "was assembled")
     tip, head = (
         next(p.at for p in found.mechanism.markers if p.name == n) for n in ("tip", "head")
     )
@@ -32,7 +32,7 @@ def test_closure_of_a_point_closes_the_loop(tmp_path):
     assert found.report.believed == 0
 
 
-def test_everything_dropped_is_told_by_name(tmp_path):
+def test_everything_dropped_is_reported_by_name(tmp_path):
     """Friction, limits, effort limits: each with the joint's name; damping is taken."""
     found = read(four_bar(tmp_path))
     assert found.report.dropped["dry friction of joints"] == ["a"]
@@ -48,7 +48,7 @@ def test_6d_closure_makes_two_links_one_body(tmp_path):
     """Welding the tip to the head makes coupler and rocker one body: a triangle, which is a structure."""
     found = read(four_bar(tmp_path, kind="6d"), close=False)
     assert len(found.mechanism.bodies) == 2
-    assert told(found, "weld 'tip/head' makes 'tip' and 'head' one body; they stood")
+    assert reported(found, "weld 'tip/head' makes 'tip' and 'head' one body; they stood")
     assert sarrus.inspect(found.mechanism).mobility_motion == 0
 
 
@@ -79,7 +79,7 @@ def test_6d_closure_makes_two_links_one_body(tmp_path):
     ],
 )
 def test_dialects_of_closures_move_alike(tmp_path, element, closing):
-    """A loop told by any dialect moves as the one told by a YAML file."""
+    """A loop reported by any dialect moves as the one reported by a YAML file."""
     ours = read(four_bar(tmp_path)).mechanism
     other = read(four_bar(tmp_path, "none", element, name="other")).mechanism
     assert other.joints[-1].kind.value == closing
@@ -99,7 +99,7 @@ def test_three_hinges_through_massless_links_are_a_ball(tmp_path):
     """
     found = read(four_bar(tmp_path, more=more))
     assert kinds(found.mechanism).count("spherical") == 2
-    assert told(found, "joints 'r0', 'r1', 'r2' through massless links are one: spherical")
+    assert reported(found, "joints 'r0', 'r1', 'r2' through massless links are one: spherical")
 
 
 def chain(tmp_path, first, second, xyz="0 0 0"):
@@ -129,7 +129,7 @@ def chain(tmp_path, first, second, xyz="0 0 0"):
     ],
 )
 def test_two_joints_through_a_massless_link(tmp_path, first, second, xyz, expected, freedom):
-    """Joints in a row become the joint that leaves the same freedoms, or are refused by name."""
+    """Joints in a row become the joint that leaves the same degrees of freedom, or are rejected by name."""
     path = chain(tmp_path, first, second, xyz)
     if expected is None:
         with pytest.raises(
@@ -163,7 +163,7 @@ def test_axes_that_do_not_meet_keep_the_link(tmp_path):
 
 
 def test_joint_types_of_the_closure_file(tmp_path):
-    """SPHERICAL, UJOINT_XY and FIXED of a closure file; a name that is not there is told."""
+    """SPHERICAL, UJOINT_XY and FIXED of a closure file; a name that is not there is reported."""
     told_ = (
         "closed_loop: [['tip', 'head']]\njoint_name: ['b', 'd', 'x']\n"
         "joint_type: ['SPHERICAL', 'UJOINT_YZ', 'FIXED']\ntype: ['3D']\n"
@@ -176,7 +176,7 @@ def test_joint_types_of_the_closure_file(tmp_path):
 def test_floating_root(tmp_path):
     """The root is fixed unless it is said to be free."""
     fixed = read(four_bar(tmp_path))
-    assert told(fixed, "its root link 'base' is fixed")
+    assert reported(fixed, "its root link 'base' is fixed")
     more = "<link name='hull'/>"
     with pytest.raises(sarrus.MechanismError, match="'base', 'hull' have no parent"):
         read(four_bar(tmp_path, more=more))
@@ -200,7 +200,9 @@ MIMIC = """
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1.0, -2.0, 0.3333333333])
 def test_mimic_is_a_coupling(tmp_path, ratio):
-    """A hinge that copies another one turns in proportion; the freedoms are those that the file believes in."""
+    """A hinge that copies another one turns in proportion; the degrees of freedom are those that the file
+    believes in.
+    """
     more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=ratio, offset=0)
     found = read(four_bar(tmp_path, more=more))
     result = sarrus.simulate(found.mechanism, 1.0, output_step=0.05)
@@ -227,11 +229,11 @@ def test_mimic_with_an_offset(tmp_path):
             x, _, z = next(b.center for b in found.mechanism.bodies if b.name == body) - at
             angles.append(np.arctan2(-z, x))
         ahead.append(angles[1] - angles[0])
-    assert told(found, "body 'twin' was moved by 0.4 rad")
+    assert reported(found, "body 'twin' was moved by 0.4 rad")
     assert ahead[1] - ahead[0] == pytest.approx(0.4, abs=1e-12)
 
 
-def test_mimic_that_no_equation_says_is_refused(tmp_path):
+def test_mimic_that_no_equation_says_is_rejected(tmp_path):
     """An irrational ratio, and a slider that copies a hinge: one sentence with the numbers."""
     more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=3.14159265, offset=0)
     with pytest.raises(sarrus.MechanismError, match=r"3\.14159265 is not a ratio of whole numbers"):
@@ -246,22 +248,22 @@ def test_held_mimic_is_a_weld(tmp_path):
     more = MIMIC.format(kind="continuous", y=0.2, axis="0 1 0", ratio=0, offset=0.5)
     found = read(four_bar(tmp_path, more=more))
     assert "twin" not in [b.name for b in found.mechanism.bodies]
-    assert told(found, "joint 't' is held at 0.5")
+    assert reported(found, "joint 't' is held at 0.5")
 
 
 @pytest.mark.slow
-def test_loop_that_cannot_close_is_refused_with_the_gap(tmp_path):
+def test_loop_that_cannot_close_is_rejected_with_the_gap(tmp_path):
     """A rocker that is too far away: the loop and its gap are named."""
     path = four_bar(tmp_path)
     path.write_text(path.read_text().replace('xyz="0.45 0 0"', 'xyz="1.45 0 0"'))
     with pytest.raises(sarrus.AssemblyError, match=r"bar.urdf: .*loop .*cannot be closed.*open by"):
         read(path)
-    # inspect tells it as authored
+    # inspect states it as authored
     assert "inconsistent" in sarrus.inspect(read(path, close=False).mechanism).classes
 
 
 @pytest.mark.slow
-def test_loop_that_nearly_closes_is_bridged_and_told(tmp_path):
+def test_loop_that_nearly_closes_is_bridged_and_reported(tmp_path):
     """A hinge closure 1e-7 m out of the plane cannot close exactly: it is bridged, with the misfit."""
     loop = (
         "<loop_joint name='c' type='revolute'><link1 link='coupler' xyz='0.4 1e-7 0'/>"
@@ -269,15 +271,15 @@ def test_loop_that_nearly_closes_is_bridged_and_told(tmp_path):
     )
     path = four_bar(tmp_path, "none", loop)
     found = read(path)
-    assert told(found, "cannot be closed exactly")
-    assert told(found, "is bridged")
+    assert reported(found, "cannot be closed exactly")
+    assert reported(found, "is bridged")
     assert sarrus.inspect(found.mechanism).mobility_motion == 1
     with pytest.raises(sarrus.AssemblyError):
         read(path, misfit=0.0)
 
 
 def test_impossible_inertia(tmp_path):
-    """Printed digits are repaired and told; nonsense is refused by name."""
+    """Printed digits are repaired and reported; nonsense is rejected by name."""
     path = four_bar(tmp_path)
     text = path.read_text()
     path.write_text(
@@ -285,7 +287,7 @@ def test_impossible_inertia(tmp_path):
             'ixx="0.001" iyy="0.004" izz="0.004"', 'ixx="0.0019" iyy="0.002" izz="0.00391"'
         )
     )
-    assert told(read(path), "inertia of body 'crank': no body has it")
+    assert reported(read(path), "inertia of body 'crank': no body has it")
     path.write_text(
         text.replace('ixx="0.001" iyy="0.004" izz="0.004"', 'ixx="0.001" iyy="0.001" izz="0.004"')
     )
@@ -324,7 +326,7 @@ def test_refusals_name_the_element(tmp_path, old, new, why):
     assert "\n" not in str(caught.value)
 
 
-def test_joints_in_a_circle_are_refused(tmp_path):
+def test_joints_in_a_circle_are_rejected(tmp_path):
     """Links that are each other's child never end: one sentence."""
     more = """<link name="x"/><link name="y"/>
       <joint name="xy" type="fixed"><parent link="x"/><child link="y"/></joint>
@@ -345,21 +347,21 @@ def test_joints_in_a_circle_are_refused(tmp_path):
     ],
 )
 def test_bad_closure_files(tmp_path, text, why):
-    """A closure file that cannot be read is refused; it is never left out silently."""
+    """A closure file that cannot be read is rejected; it is never left out silently."""
     with pytest.raises(sarrus.MechanismError, match=r"bar\.(yaml|urdf)") as caught:
         read(four_bar(tmp_path, text))
     assert why in str(caught.value)
 
 
 def test_closure_inside_one_body(tmp_path):
-    """A closure between two places of one body holds already (redundant), or can never hold (refused)."""
+    """A closure between two places of one body holds already (redundant), or can never hold (rejected)."""
     more = (
         "<link name='hat'/><joint name='hj' type='fixed'><parent link='rocker'/><child link='hat'/>"
         + ("<origin xyz='0 0 {z}'/></joint>")
     )
     told_ = "closed_loop: [['tip', 'head'], ['hat', 'head']]\ntype: ['3d', '3d']\n"
     found = read(four_bar(tmp_path, told_, more.format(z=0.3)))
-    assert told(
+    assert reported(
         found, "'hat/head' connects two places of one rigid body: its 3 equations are redundant"
     )
     with pytest.raises(sarrus.MechanismError, match=r"0\.1 m"):
@@ -368,7 +370,7 @@ def test_closure_inside_one_body(tmp_path):
 
 def test_pinocchio_agrees_on_a_loop(tmp_path):
     """Accelerations of a closed loop, at rest, are those of Pinocchio's constrained dynamics."""
-    from pinocchio_twin import center_accelerations
+    from pinocchio_reference import center_accelerations
     from sarrus.formats import write_urdf
 
     mechanism = read(four_bar(tmp_path)).mechanism
@@ -384,7 +386,7 @@ def test_pinocchio_agrees_on_a_loop(tmp_path):
 
 
 def test_xml_that_is_a_urdf(tmp_path):
-    """The root of an XML file says what it is; an unknown one is refused."""
+    """The root of an XML file says what it is; an unknown one is rejected."""
     path = four_bar(tmp_path)
     other = write(tmp_path, "bar.xml", path.read_text())
     assert len(read(other).mechanism.bodies) == 3

@@ -67,9 +67,9 @@ def test_mujoco_loads_every_problem(tmp_path, name):
     assert (model.body_inertia[1:] > 0.0).all()
     slim = model.body_inertia[1:].min(axis=1) < 1e-8 * model.body_inertia[1:].max(axis=1)
     vanish = [b.name for b in m.bodies if not np.any(b.inertia)]
-    told = [line for line in report.changed if line.startswith("inertias")]
-    assert bool(told) == bool(slim.any() or vanish)
-    assert all(name in told[0] for name in vanish)
+    reported = [line for line in report.changed if line.startswith("inertias")]
+    assert bool(reported) == bool(slim.any() or vanish)
+    assert all(name in reported[0] for name in vanish)
 
 
 @pytest.mark.slow
@@ -119,8 +119,8 @@ def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
     assert coil.free_angle == pytest.approx(0.3)
 
 
-def test_what_cannot_be_written_is_refused_or_told(tmp_path):
-    """Joints without an equal are refused by name; drives and users' forces are told."""
+def test_what_cannot_be_written_is_rejected_or_reported(tmp_path):
+    """Joints without an equal are rejected by name; drives and users' forces are reported."""
     m = sarrus.Mechanism("m", gravity=(0, 0, -9.81))
     m.body("b", 1.0, (0, 0, 1), (0.1, 0.1, 0.1))
     m.revolute("h", "ground", "b", at=(0, 0, 0), axis=(1, 0, 0))

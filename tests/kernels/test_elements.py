@@ -1,4 +1,4 @@
-"""Each element beside a slow twin: laws, derivatives by complex steps, series by exact polynomials."""
+"""Each element next to a slow reference: laws, derivatives by complex steps, series by exact polynomials."""
 
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ def call_drives(loads, t, order):
         drive.drive_coefficients(loads, m)
 
 
-# the twins, for complex numbers too
+# the references, for complex numbers too
 
 NUMBERS = np.array([30.0, 2.0, 0.7, 3.0])
 
@@ -164,7 +164,7 @@ def test_slopes_of_right_sides():
 
 
 def test_spring_at_a_state():
-    """Forces by the twin, derivatives by complex steps, power = rate of the energy and damping."""
+    """Forces by the reference, derivatives by complex steps, power = rate of the energy and damping."""
     springs = spring.Springs(np.array([0]), NUMBERS[None])
     f, df = random_state(3)
     w, A, B, sums = np.zeros(3), np.zeros(9), np.zeros(9), np.zeros(2)
@@ -185,7 +185,7 @@ def test_spring_at_a_state():
 
 
 def test_torsion_at_a_state():
-    """Forces by the twin two turns on, derivatives by complex steps, power of damper and torque."""
+    """Forces by the reference two turns on, derivatives by complex steps, power of damper and torque."""
     torsions = torsion.Torsions(np.array([0]), NUMBERS[None])
     f, df = random_state(9)
     w, A, B, sums = np.zeros(9), np.zeros(81), np.zeros(81), np.zeros(2)
@@ -210,7 +210,7 @@ def test_torsion_at_a_state():
 
 
 def test_ball_damper():
-    """Forces by the twin, derivatives by complex steps; coefficients of force and work by polynomials."""
+    """Forces by the reference, derivatives by complex steps; coefficients of force and work by polynomials."""
     rng = np.random.default_rng(5)
     fc = np.zeros((18, ORDER + 2))
     fc[:, :4] = rng.normal(size=(18, 4))

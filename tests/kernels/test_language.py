@@ -39,7 +39,7 @@ class Outer(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Numbers beside an array."""
+    """Numbers next to an array."""
 
     flag: bool
     count: int
@@ -112,7 +112,7 @@ def decide(a, b, x, out):
 
 
 def with_or_without(x, numbers):
-    """What is None costs nothing, and may be asked for."""
+    """What is None costs nothing, and may be requested."""
     if x is None or len(x) == 0:
         return numbers.share
     s = numbers.share * numbers.count
@@ -190,7 +190,7 @@ def test_tuples_and_none():
 
 
 def test_arguments_are_looked_at():
-    """An array in another order or of other numbers is refused; a tuple of others makes code of its own."""
+    """An array in another order or of other numbers is rejected; a tuple of others makes specialised code."""
     rng = np.random.default_rng(1)
     made = entry(mark)
     made(make_outer(rng, 5), 0.0)
@@ -211,7 +211,7 @@ def test_arguments_are_looked_at():
     assert before.any()
 
 
-def test_what_is_no_part_of_the_language_is_told():
+def test_what_is_no_part_of_the_language_is_reported():
     """With file and line."""
 
     def listing(x):
@@ -231,7 +231,7 @@ SAMPLED = {
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_outputs_side_by_side_are_those_of_one_by_one(name, monkeypatch):
-    """Bit for bit, however many there are in a step, and beside singular configurations."""
+    """Bit for bit, however many there are in a step, and near singular configurations."""
     some = np.sort(np.random.default_rng(2).uniform(0, 3, 50))
     # tolerances of which outputs are projected with one factor, and with two
     for outputs, tolerance in itertools.product((np.linspace(0.0, 3.0, 1001), some), (1e-10, 1e-4)):

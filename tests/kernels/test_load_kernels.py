@@ -1,4 +1,4 @@
-"""Loads and drives at a state, against slow twins: virtual work, differences, NumPy."""
+"""Loads and drives at a state, against slow references: virtual work, differences, NumPy."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ def tangle(tables, x, y, out):
             s += tables.values[k] * x[tables.column[k]]
             n += 1
         if s > 0.0:
-            # known in this branch, not behind it
+            # known in this branch, not after it
             last = i
             for j in range(len(x)):
                 s += x[j]
@@ -113,7 +113,7 @@ def test_what_is_known_is_what_it_would_be(seed):
 
 
 def simulate_both(mechanism, monkeypatch, seconds, **asked):
-    """Results by general code, and by own code that was made at once."""
+    """Results by general code, and by specialised code that was made at once."""
     with monkeypatch.context() as patch:
         patch.setattr(specialise.Codes, "is_large", True)
         general = sarrus.simulate(mechanism, seconds, **asked)

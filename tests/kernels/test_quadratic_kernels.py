@@ -1,4 +1,4 @@
-"""Each kernel against a slow and obvious twin with dense matrices.
+"""Each kernel against a slow and obvious reference with dense matrices.
 
 Kernels that call no other run as plain Python here; the others through a small compiled wrapper.
 """
@@ -40,7 +40,7 @@ MODELS = {
 
 
 def plain(kernel):
-    """The Python function behind a kernel (itself, if compiling is switched off)."""
+    """The Python function after a kernel (itself, if compiling is switched off)."""
     return getattr(kernel, "py_func", kernel)
 
 
@@ -440,7 +440,7 @@ def test_pivots_are_learnt_as_one_by_one():
     changed = 0
     for _ in range(300):
         n = int(rng.integers(1, 9))
-        # far below what is permanent, beside it, between, and large
+        # far below what is permanent, near it, between, and large
         sizes = np.array([0.0, 1e-12, 1e-9, 0.9e-6, 1.1e-6, 1e-5, 1e-3, 0.5, 1.0])
         pivots, reference_pivots = rng.choice(sizes[1:], n), rng.choice([*sizes, -1e-3, -0.5], n)
         form = Pivots(np.arange(n), np.full(n, EPS))
@@ -454,7 +454,7 @@ def test_pivots_are_learnt_as_one_by_one():
 
 
 def test_reaches_are_those_of_place_or_velocity():
-    """A term is as small as the tolerance in place, and in velocity beside the largest; below STILL is none."""
+    """A term is as small as the tolerance in place, and in velocity next to the largest; below STILL is none."""
     rng = np.random.default_rng(3)
     ws = SimpleNamespace(log_size=rng.uniform(-60.0, 20.0, 32), reach=np.zeros(32))
     m = np.arange(2, 31)
@@ -505,7 +505,7 @@ def test_choose_step_of_a_geometric_series(radius):
     # orders added for free only have smaller last terms
     assert terms[1] <= tolerance * (1 + 1e-9)
     assert np.exp(log_step) < radius
-    # with a velocity in view the last term is also that small beside the way it makes in the step
+    # with a velocity in view the last term is also that small next to the way it makes in the step
     speed = 1e-3
     order, short = choose(np.log(speed))
     assert short < log_step

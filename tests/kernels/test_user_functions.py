@@ -36,7 +36,7 @@ def pull_to_places(t, position, velocity):
 
 @pytest.fixture
 def count(monkeypatch):
-    """How often the compiler is asked."""
+    """How often the compiler is requested."""
     asked = []
     compile_function = user._compile
     monkeypatch.setattr(user, "_compile", lambda *a: asked.append(a) or compile_function(*a))
@@ -78,8 +78,8 @@ def test_what_changed_outside_is_compiled_again(count, monkeypatch):
     assert len(count) == 4
 
 
-def test_a_failure_is_told_to_the_call_of_now(count):
-    """Kept code that gives no number asks the call that has it, not the one before."""
+def test_a_failure_is_reported_to_the_call_of_now(count):
+    """Kept code that gives no number requests the call that has it, not the one before."""
 
     def root(t, position, velocity):
         return np.sqrt(position - 0.5)
@@ -214,7 +214,7 @@ def test_compiled_functions_give_what_python_gives(law):
             np.testing.assert_allclose(call(t, x, v), want, rtol=1e-13, atol=1e-13)
 
 
-def test_two_lambdas_on_a_line_are_told_apart():
+def test_two_lambdas_on_a_line_are_reported_apart():
     """Each is compiled from its own text."""
     pair = lambda t, x, v: -2.0 * x, lambda t, x, v: 3.0 * v
     x, v = np.ones((1, 2)), np.full((1, 2), 5.0)

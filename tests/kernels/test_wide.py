@@ -132,7 +132,7 @@ def test_in_python_they_have_the_same_bits():
         assert complex(*double_double.divide(*a, *b)) == out[3, i]
 
 
-def test_what_has_no_wide_form_is_refused():
+def test_what_has_no_wide_form_is_rejected():
     """A function without more digits is no silent loss; a rounded number may be given to it."""
 
     def lossy(x):

@@ -68,7 +68,7 @@ def test_at_a_crossing_of_two_lines():
 
 
 def test_where_nothing_closes_gaps_are_least():
-    """x = 0 and x = 1: the least sum of squares, 1/2, is at 1/2; and a circle beside a line 2 away."""
+    """x = 0 and x = 1: the least sum of squares, 1/2, is at 1/2; and a circle next to a line 2 away."""
     found = close((0.1,), lambda x: np.array([x[0], x[0] - 1.0]), lambda x: np.ones((2, 1)))
     # a sum of squares shows its minimum to half the digits
     assert found.position == pytest.approx([0.5], abs=1e-7)

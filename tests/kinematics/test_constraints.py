@@ -60,7 +60,7 @@ def test_the_kernels_have_the_same_jacobian(model):
 
 
 def test_equations_of_drives_can_be_left_out():
-    """A driven pendulum: beside the length of its rod, the two parts of its direction are prescribed."""
+    """A driven pendulum: next to the length of its rod, the two parts of its direction are prescribed."""
     m = Mechanism("driven", gravity=(0, -9.81))
     m.rod("rod", (0, 0), (1, 0), mass=1.0)
     m.revolute("A", m.ground, "rod", at=(0, 0))

@@ -173,7 +173,7 @@ def test_many_small_turns_leave_an_orthonormal_pose():
 
 
 def test_turn_vectors_and_matrices_are_each_others_inverse():
-    """Angles from rounding to almost half a turn; beside half a turn the sines are lost, the axis is not."""
+    """Angles from rounding to almost half a turn; next to half a turn the sines are lost, the axis is not."""
     rng = np.random.default_rng(1)
     axes = rng.normal(size=(8, 3))
     axes /= np.linalg.norm(axes, axis=1)[:, None]

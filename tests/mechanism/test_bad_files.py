@@ -46,7 +46,7 @@ def refused(path):
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_corpus(path, monkeypatch):
-    """Every problem of the file is told, in order, as `file:line: key: what is wrong; what to do`."""
+    """Every problem of the file is reported, in order, as `file:line: key: what is wrong; what to do`."""
     monkeypatch.chdir(path.parent)
     found = refused(path.name)
     wanted = [f"{path.name}:{line}" for line in expected(path)]
@@ -65,7 +65,7 @@ def test_messages_say_what_to_do(path):
 
 
 def test_plain_parser_gives_the_same_messages(monkeypatch):
-    """Without the compiled parser the same files are refused, for the same reasons."""
+    """Without the compiled parser the same files are rejected, for the same reasons."""
     monkeypatch.setattr(model_reader, "_LOADER", yaml.SafeLoader)
     for path in CORPUS[::3]:
         found = [line.split(f"{path.name}:")[1] for line in refused(path)]
@@ -120,7 +120,7 @@ def test_byte_order_mark_is_no_fault(tmp_path):
     assert load(path).joints[0].name == "pin"
 
 
-def test_a_huge_file_is_refused_by_its_size(tmp_path):
+def test_a_huge_file_is_rejected_by_its_size(tmp_path):
     """100 MB are not read: the file is sparse, and reading it would give another message."""
     path = tmp_path / "huge.yaml"
     with open(path, "wb") as file:
@@ -187,12 +187,12 @@ def test_many_problems_are_counted(tmp_path):
     ],
 )
 def test_bad_data(data, why):
-    """Plain data are refused like files, without a line."""
+    """Plain data are rejected like files, without a line."""
     with pytest.raises(ModelFileError, match=re.escape(why)):
         from_data(data)
 
 
-def test_a_body_that_no_joint_reaches_is_told_with_its_line(tmp_path):
+def test_a_body_that_no_joint_reaches_is_reported_with_its_line(tmp_path):
     """It is allowed: the file loads, and the remark has file, line and key."""
     from sarrus.mechanism import load_file
 

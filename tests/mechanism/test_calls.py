@@ -1,4 +1,4 @@
-"""What a call can see to be wrong it refuses itself; what needs the whole is told with the user's line."""
+"""What a call can see to be wrong it rejects itself; what needs the whole is reported with the user's line."""
 
 import inspect
 from pathlib import Path
@@ -47,20 +47,20 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("call", "told"), WRONG.values(), ids=WRONG)
-def test_a_call_refuses_what_it_sees_to_be_wrong(call, told):
+@pytest.mark.parametrize(("call", "reported"), WRONG.values(), ids=WRONG)
+def test_a_call_rejects_what_it_sees_to_be_wrong(call, reported):
     """One sentence from the call; the mechanism is what it was before and can be run."""
     m = swing()
     before = (len(m.bodies), len(m.joints), len(m.markers), len(list(m.loads())))
     with pytest.raises(MechanismError) as caught:
         call(m)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert (len(m.bodies), len(m.joints), len(m.markers), len(list(m.loads()))) == before
     assert not m.velocities
     m.check()
 
 
-def test_a_second_drive_of_a_joint_is_refused():
+def test_a_second_drive_of_a_joint_is_rejected():
     """The drive that comes second is too many."""
     m = swing()
     m.drive("motor", "pin", sarrus.Polynomial([0, 1]))
@@ -88,7 +88,7 @@ def test_lists_that_a_user_changes_himself_are_read_again():
     assert [p.name for p in m.markers] == ["tip", "middle"]
 
 
-def test_what_needs_the_whole_is_told_with_the_line_that_added_it():
+def test_what_needs_the_whole_is_reported_with_the_line_that_added_it():
     """A joint whose bodies are apart is seen by the check; its sentence names this file and line."""
     m = Mechanism("apart")
     m.rod("crank", (0, 0), (0, 1), mass=1)

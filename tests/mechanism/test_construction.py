@@ -87,7 +87,9 @@ def test_slider_first_or_second_is_the_same():
 
 
 def test_cylinder_lies_between_its_pins():
-    """An RPR dyad needs no intersection: both rods lie on the line between the pins, and one freedom is left."""
+    """An RPR dyad needs no intersection: both rods lie on the line between the pins, and 1 degree of freedom
+    is left.
+    """
     m = sarrus.Mechanism()
     m.point("A", m.ground, (0, 0))
     m.point("B", m.ground, (1, 0))

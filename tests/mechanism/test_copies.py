@@ -75,6 +75,7 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
     new.coupling("c", "E", "A", ratio=2)
     new.user_force("u", ["tip"], lambda t, x, v: 0 * x)
     new.drive("d", "E", 0.0)
+    new.limit("l", "E", lower=-1)
     new.set_velocity("end", (0, 1))
     new.set_angular_velocity(body, 1.0)
     new.defaults["duration"] = 1.0
@@ -88,7 +89,7 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
 
 @pytest.mark.parametrize("make", COPIES.values(), ids=COPIES)
 def test_a_copy_accepts_its_own_bodies_and_no_others(make):
-    """Bodies are told apart by identity, wherever the mechanism comes from."""
+    """Bodies are reported apart by identity, wherever the mechanism comes from."""
     new = make(four_bar())
     new.point("own", new.bodies[0], (0, 0.5))
     new.revolute("F", new.ground, new.bodies[1], at=(0, 1))
@@ -115,7 +116,7 @@ def test_without_drives_leaves_the_driven_one_alone():
 
 
 def test_loosened_rods_are_new_bodies():
-    """A rod whose joint stands beside it becomes a plain body of the copy alone."""
+    """A rod whose joint stands near it becomes a plain body of the copy alone."""
     m = four_bar()
     ends = tuple(dataclasses.replace(e, place=np.array([0.1, 1.0])) for e in m.joints[1].ends)
     m.joints[1] = dataclasses.replace(m.joints[1], ends=ends)

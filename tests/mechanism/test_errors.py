@@ -395,7 +395,7 @@ CASES = {
         lambda: pendulum(more=lambda m: m.set_angular_velocity(m.ground, 1)),
         ["'ground'", "known: 'crank'"],
     ),
-    # freedoms without mass: a point mass has no inertia, so nothing says how the mark turns
+    # degrees of freedom without mass: a point mass has no inertia, so nothing says how the mark turns
     "mark-beside-a-free-point-mass": (
         lambda: marked(plate(), "plate", (1, 0)),
         ["'plate'", "mass"],
@@ -475,8 +475,8 @@ def test_all_problems_are_listed_at_once():
 
 
 @pytest.mark.parametrize("thing", [None, "mechanism", Mechanism, 3.0, {}], ids=repr)
-def test_what_is_no_mechanism_is_refused(thing):
-    """Something else than a mechanism gives a ValueError or TypeError that asks for one."""
+def test_what_is_no_mechanism_is_rejected(thing):
+    """Something else than a mechanism gives a ValueError or TypeError that requires one."""
     with pytest.raises((ValueError, TypeError), match="Mechanism"):
         sarrus.simulate(thing, 1.0)
 
@@ -491,7 +491,7 @@ def test_check_raises_the_same_error():
     assert str(early.value) == str(late.value)
 
 
-# freedoms without inertia: a clear error or a right simulation
+# degrees of freedom without inertia: a clear error or a right simulation
 
 
 def spinning_rod(spin):
@@ -543,7 +543,7 @@ def point_mass_on_its_pin():
 
 
 def point_mass_on_a_ball():
-    """Build a point mass on a ball joint, with a mark beside the line between them."""
+    """Build a point mass on a ball joint, with a mark next to the line between them."""
     m = brick(center=(1, 0, 0))
     m.spherical("ball", m.ground, "brick", at=(0, 0, 0))
     return marked(m, "brick", (0, 1, 0))
@@ -575,8 +575,8 @@ def test_massless_spin_that_moves_no_point_is_simulated(build):
 
 
 @pytest.mark.parametrize("build", REFUSED.values(), ids=REFUSED)
-def test_massless_freedom_is_refused_by_name(build):
-    """A freedom without inertia gives an error that names a body."""
+def test_massless_degree_of_freedom_is_rejected_by_name(build):
+    """A degree of freedom without inertia gives an error that names a body."""
     m = build()
     with pytest.raises(MechanismError) as caught:
         sarrus.simulate(m, 0.5, 0.1)

@@ -172,7 +172,7 @@ def test_negative_stiffness_is_allowed():
     m.check()
 
 
-def test_spring_and_distance_joint_of_one_name_are_told_apart():
+def test_spring_and_distance_joint_of_one_name_are_reported_apart():
     """Both have a length that is read by name, so one name would hide one of them."""
     m = Mechanism("two lengths")
     m.body("bob", 1.0, (0, -1))

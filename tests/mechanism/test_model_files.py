@@ -82,7 +82,7 @@ def test_every_attribute_of_a_mechanism_is_compared():
 
     known = {*LISTS, "name", "gravity", "ground", "assemble", "exact", "defaults", "told"}
     # events in tests/events
-    known |= {"user_forces", "events"}
+    known |= {"user_forces", "events", "lockable"}
     # how it was written, not what it is
     calls = {"at_once", "added", "part_arrays", "_known", "_counts", "_former"}
     assert set(vars(Mechanism())) == known | calls
@@ -216,7 +216,7 @@ def test_the_text_is_as_a_user_would_write_it():
     assert "\n\njoints:\n  A0: {revolute: [ground, crank], at: [0.0, 0.0]}\n" in text
 
 
-def test_what_a_file_cannot_hold_is_refused(tmp_path):
+def test_what_a_file_cannot_hold_is_rejected(tmp_path):
     """Functions, double names, numbers that are not finite, bodies that are no rods."""
     path = tmp_path / "m.yaml"
 
@@ -323,7 +323,7 @@ def test_a_misspelt_last_key_is_found_when_the_mechanism_is_made(tmp_path):
 
 
 @pytest.mark.parametrize("number", [1e50, -1e50, 5e-324, 1e-160])
-def test_extreme_numbers_load_or_are_refused(number):
+def test_extreme_numbers_load_or_are_rejected(number):
     """The largest numbers a file may hold overflow nowhere in the check: no warning, no other error."""
     plain = to_data(random_mechanism(3, 3))
     for path in map(join_path, _mutations(plain)):
@@ -354,8 +354,8 @@ def test_schema_accepts_what_the_loader_accepts(validator):
         assert list(validator.iter_errors(item)) == []
 
 
-def test_schema_refuses_most_of_the_bad_files(validator):
-    """All but what only the whole mechanism tells, or what only YAML sees."""
+def test_schema_rejects_most_of_the_bad_files(validator):
+    """All but what only the whole mechanism states, or what only YAML sees."""
     missed = []
     for path in BAD.glob("*.yaml"):
         try:
@@ -378,7 +378,7 @@ def test_schema_refuses_most_of_the_bad_files(validator):
     ]
 
 
-def test_schema_tells_editors_what_things_are():
+def test_schema_states_editors_what_things_are():
     """Every key of every entry has a title; blocks and entries a description."""
     schema = make_schema()
     assert schema["properties"]["sarrus"]["const"] == 1
@@ -463,7 +463,7 @@ def test_places_of_another_dimension_are_named(rod, at, tip, where, length):
 @pytest.mark.parametrize("make", EVERYTHING.values(), ids=EVERYTHING)
 @settings(max_examples=150)
 @given(data=st.data())
-def test_mutated_data_load_or_are_refused(make, data):
+def test_mutated_data_load_or_are_rejected(make, data):
     """Values replaced, removed or moved: a mechanism or a ModelFileError, each line printable."""
     plain = to_data(make())
     for _ in range(data.draw(st.integers(1, 3))):
@@ -486,7 +486,7 @@ def test_mutated_data_load_or_are_refused(make, data):
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(data=st.data())
-def test_mutated_texts_load_or_are_refused(data):
+def test_mutated_texts_load_or_are_rejected(data):
     """Pieces of a good file cut out, doubled or replaced by the signs of YAML."""
     text = FOUR_BAR
     for _ in range(data.draw(st.integers(1, 4))):

@@ -174,7 +174,7 @@ def test_rigid_truss_with_zero_velocity():
 
 @pytest.mark.parametrize("spin", [False, True])
 def test_body_welded_to_the_ground(spin):
-    """A mechanism without any coordinate stays where it is, also if told to be at rest."""
+    """A mechanism without any coordinate stays where it is, also if reported to be at rest."""
     m = Mechanism()
     m.rod("post", (0, 0), (1, 1), 1.0)
     m.weld("glue", m.ground, "post", at=(0, 0))

@@ -21,7 +21,7 @@ def said(monkeypatch, mechanism, many):
 
 
 def damage(rng, m):
-    """Something is wrong with some part, or nearly: numbers, shapes, names, places beside rods."""
+    """Something is wrong with some part, or nearly: numbers, shapes, names, places next to rods."""
     if rng.random() < 0.5:
         i = int(rng.integers(len(m.bodies)))
         b, off = m.bodies[i], ON_ROD * rng.choice([0.3, 0.9, 1.1, 100.0])
@@ -73,7 +73,7 @@ def test_the_same_is_said_of_many_as_of_each(monkeypatch, seed):
 
 
 def test_what_is_sound_is_passed_over(monkeypatch):
-    """Else the other test would compare each with each: no part of a chain is asked."""
+    """Else the other test would compare each with each: no part of a chain is requested."""
     m, asked = n_four_bar(50), []
     for kind in (type(m.bodies[0]), type(m.joints[0])):
         monkeypatch.setattr(kind, "problems", lambda part, known: asked.append(part) or [])

@@ -73,7 +73,7 @@ def test_three_rods_through_one_pin_move_a_little():
     for joint in m.joints:
         for name in joint.bodies:
             assert name == "ground" or off(m, name, joint.at) < 1e-12
-    assert "places changed by at most" in m.told[-1]
+    assert "places changed by at most" in m.remarks[-1]
 
 
 def test_points_springs_and_forces_are_moved_too():
@@ -85,7 +85,7 @@ def test_points_springs_and_forces_are_moved_too():
     m.spring("coil", m.ground, "beam", start=(2, 2), end=typed, stiffness=10)
     for place in (m.markers[0].at, m.forces[0].at, m.springs[0].ends[1]):
         assert off(m, "beam", place) < 1e-15
-    assert len(m.told) == 3
+    assert len(m.remarks) == 3
 
 
 def test_space_too():
@@ -128,7 +128,7 @@ def test_what_is_far_off_is_an_error(exact):
     with pytest.raises(sarrus.MechanismError, match="are apart by"):
         m.revolute("B", "beam", m.ground, at=np.array(END) / 3 + (0, 3e-6))
     assert not m.joints
-    assert not m.told
+    assert not m.remarks
 
 
 def test_files_are_snapped_as_calls_are():
@@ -149,7 +149,7 @@ def test_files_are_snapped_as_calls_are():
     found = from_data(data)
     for block in ("bodies", "joints"):
         assert to_data(found)[block] == to_data(m)[block]
-    assert found.told == m.told
+    assert found.remarks == m.remarks
     with pytest.raises(sarrus.ModelFileError, match="are apart by"):
         from_data({**data, "exact": True})
 

@@ -120,7 +120,7 @@ def test_power_and_quotient_are_inverse(unit, n):
     ],
 )
 def test_what_is_no_length(given_as, why):
-    """Each is refused with its reason; none takes long, however large its exponent."""
+    """Each is rejected with its reason; none takes long, however large its exponent."""
     with pytest.raises(UnitError, match=why.replace("^", r"\^")):
         in_si(given_as, units.LENGTH)
 
@@ -138,7 +138,7 @@ def test_what_is_no_length(given_as, why):
     ],
 )
 def test_vector(given_as, value):
-    """A list, or text with one unit behind it."""
+    """A list, or text with one unit after it."""
     assert vector_in_si(given_as, units.LENGTH) == value
 
 
@@ -156,14 +156,14 @@ def test_vector(given_as, value):
     ],
 )
 def test_what_is_no_vector(given_as, why):
-    """A plain number beside one with a unit is a trap: metres or millimetres?"""
+    """A plain number next to one with a unit is a trap: metres or millimetres?"""
     with pytest.raises(UnitError) as caught:
         vector_in_si(given_as, units.LENGTH)
     assert why in str(caught.value)
 
 
 @given(st.text(alphabet=STRANGE, max_size=30))
-def test_any_text_is_a_number_or_refused(text):
+def test_any_text_is_a_number_or_rejected(text):
     """Nothing but a finite quantity or a UnitError comes out."""
     with contextlib.suppress(UnitError):
         assert math.isfinite(parse_quantity(text).value)

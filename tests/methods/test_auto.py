@@ -40,10 +40,10 @@ def test_stiff_moves_to_radau_and_says_so():
     r = simulate(elbow(1e5, 1e4), 0.6, 0.05, tolerance=1e-7)
     assert r.status == "done"
     assert r.method == "radau"
-    told = [note for note in r.notes if "radau" in note]
-    assert len(told) == 1
-    assert "times the fastest decay time" in told[0]
-    moved = float(told[0].split("t = ")[1].split(" s")[0])
+    reported = [note for note in r.notes if "radau" in note]
+    assert len(reported) == 1
+    assert "times the fastest decay time" in reported[0]
+    moved = float(reported[0].split("t = ")[1].split(" s")[0])
     assert 0 < moved < 0.6
     assert len(r.times) == 13
     assert np.all(np.diff(r.step_times) > 0)
@@ -83,7 +83,7 @@ def test_few_steps_are_left_to_the_series(monkeypatch):
 
 
 def with_stiff_elbow(m, at):
-    """The same mechanism with a stiff damped elbow beside it, joined to nothing."""
+    """The same mechanism with a stiff damped elbow near it, joined to nothing."""
     m.rod("upper", (at, 0), (at + 1, 0), mass=1.0)
     m.rod("lower", (at + 1, 0), (at + 2, 0), mass=1.0)
     m.revolute("shoulder", m.ground, "upper", at=(at, 0))
@@ -93,14 +93,14 @@ def with_stiff_elbow(m, at):
 
 
 def test_a_run_that_moves_on_is_watched_to_its_end():
-    """A four-bar beside a stiff elbow: series begins, radau goes on, and all change points are crossings."""
+    """A four-bar next to a stiff elbow: series begins, radau goes on, and all change points are crossings."""
     r = simulate(with_stiff_elbow(n_four_bar(1), 5.0), 6.0, 0.05, tolerance=1e-7)
     assert r.status == "done", r.message
     assert r.method == "radau"
-    told = next(note for note in r.notes if "radau" in note)
-    moved = float(told.split("t = ")[1].split(" s")[0])
+    reported = next(note for note in r.notes if "radau" in note)
+    moved = float(reported.split("t = ")[1].split(" s")[0])
     flat = flat_times(1, 6.0)
-    # all of them lie behind the move
+    # all of them lie after the move
     assert len(flat) >= 5
     assert moved < flat[0]
     # the error of the run at its tolerance, some times over

@@ -46,7 +46,7 @@ def test_regular_runs_have_no_note(tolerance):
 
 @pytest.mark.parametrize("method", ["energy-momentum", "ali3", "multipliers", "generalized-alpha"])
 def test_textbook_methods_get_a_note(method):
-    """A step of a quarter of what the motion needs: the drift is told with its number, the status stays."""
+    """A step of a quarter of what the motion needs: the drift is reported with its number, the status stays."""
     chosen = METHODS[method]
     assert chosen.setting == "step"
     coarse = simulate(n_four_bar(1), 2.0, 0.1, method=method, step=0.05)
@@ -102,9 +102,9 @@ def test_runs_that_end_at_a_singular_position(seed):
         assert r.energy_drift < 1e-6 * exchanged(r)
 
 
-def test_what_was_lost_is_told():
+def test_what_was_lost_is_reported():
     """What loosened steps may have lost is summed and noted; a crank driven to its limit loses nothing."""
-    # slowly past flat positions: some of these starts land where steps have to be loosened
+    # slowly past flat configurations: some of these starts land where steps have to be loosened
     starts = itertools.product((2, 3, 5), (-0.003, -0.002, -0.001))
     runs = [simulate(flat_four_bar(n, 0.5, lift), 3.0, 0.03) for n, lift in starts]
     loosened = [r for r in runs if r.counters["relaxed_steps"]]
@@ -112,8 +112,8 @@ def test_what_was_lost_is_told():
     for r in loosened:
         assert r.lost > 0.0
         # links of a metre
-        told = f"what they may have lost in sum {r.lost:.1e}"
-        assert any(told in note for note in r.notes), r.notes
+        reported = f"what they may have lost in sum {r.lost:.1e}"
+        assert any(reported in note for note in r.notes), r.notes
     m = slider_crank(0.2, crank=1.2)
     m.drives = []
     m.drive("motor", "A", Polynomial((0.0, 1.0)))
@@ -155,7 +155,7 @@ def test_the_global_error_is_estimated(tolerance):
 
 
 def test_estimates_over_random_mechanisms():
-    """A third run, far more exact, tells the truth: no estimate is far below it."""
+    """A third run, far more exact, states the truth: no estimate is far below it."""
     for seed in range(6):
         m = random_mechanism(seed, 3)
         r = simulate(m, 1.0, 0.1, tolerance=1e-6, estimate_error=True)
@@ -166,7 +166,7 @@ def test_estimates_over_random_mechanisms():
 
 
 def test_estimates_of_methods_with_a_step(tmp_path):
-    """Half the step tells; the estimate is kept in a file, and absent if nobody asked."""
+    """Half the step states; the estimate is kept in a file, and absent if nobody requested."""
     r = simulate(n_four_bar(1), 0.5, 0.1, method="ali3", step=0.01, estimate_error=True)
     exact = simulate(n_four_bar(1), 0.5, 0.1, tolerance=1e-11)
     true = np.abs(r.position("B0") - exact.position("B0")).max()

@@ -1,4 +1,4 @@
-"""What each method keeps, and what it does at the flat position."""
+"""What each method keeps, and what it does at the flat configuration."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sarrus.problems.references.n_four_bar import four_bar_reference
 
 
 def test_energy_momentum_keeps_energy_and_constraints():
-    """Ten seconds, ten flat positions: energy and loops to round-off at a coarse step."""
+    """Ten seconds, ten flat configurations: energy and loops to round-off at a coarse step."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="energy-momentum", step=0.01)
     assert r.status == "done"
     # each step rounds the energy by some 1e-14 J; the largest kinetic energy is 74 J
@@ -68,7 +68,7 @@ def test_energy_momentum_keeps_momentum():
 
 
 def test_ali3_passes_the_flat_positions():
-    """Ten flat positions at h = 0.01 s, on the right branch; the projections hold velocities."""
+    """Ten flat configurations at h = 0.01 s, on the right branch; the projections hold velocities."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="ali3", step=0.01)
     assert r.status == "done"
     error = np.abs(r.position("B0") - four_bar_reference(r.times, 2)[:, :2])
@@ -81,7 +81,7 @@ def test_ali3_passes_the_flat_positions():
 
 
 def test_ali3_penalty_of_the_sources():
-    """1e9: weak directions converge slowly near the flat position; that is told and counted."""
+    """1e9: weak directions converge slowly near the flat configuration; that is reported and counted."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="ali3", step=0.005, penalty=1e9)
     assert r.status == "done"
     assert r.counters["relaxed_steps"] > 0
@@ -97,7 +97,7 @@ def test_generalized_alpha_constraints(index):
     assert r.status == "done"
     assert r.violation("position").max() < 2e-15
     if index == 2:
-        # next to the flat position rounding is divided by the distance
+        # next to the flat configuration rounding is divided by the distance
         assert np.median(r.violation("velocity")) < 1e-14
         assert r.violation("velocity").max() < 1e-7
     else:
@@ -106,7 +106,7 @@ def test_generalized_alpha_constraints(index):
 
 def test_generalized_alpha_damps_by_its_radius():
     """What it takes out of the energy shrinks as the spectral radius nears one."""
-    # before the first flat position
+    # before the first flat configuration
     drift = [
         abs(
             simulate(
@@ -143,7 +143,7 @@ def test_penalty_stays_soft():
 
 
 def test_penalty_tears_at_the_flat_position():
-    """Textbook values do not pass ten flat positions: it stops, and keeps what is finite."""
+    """Textbook values do not pass ten flat configurations: it stops, and keeps what is finite."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="penalty", step=0.005)
     assert r.status == "diverged"
     assert "torn" in r.message
@@ -160,7 +160,7 @@ def test_dop853_stops_at_the_flat_position():
     assert error.max() < 1e-9
 
 
-def test_null_space_tells_its_freedoms():
+def test_null_space_states_its_degrees_of_freedom():
     """How many velocities are independent is a rank decision: it is in the notes."""
     r = simulate(bricard(), 1.0, 0.01, method="null-space", step=0.01)
     assert r.status == "done"
@@ -169,7 +169,7 @@ def test_null_space_tells_its_freedoms():
     assert r.violation("velocity").max() < 1e-13
 
 
-def test_null_space_several_freedoms():
+def test_null_space_several_degrees_of_freedom():
     """A double pendulum has two, a free rod three; both agree with the series method."""
     double = Mechanism("double pendulum")
     double.rod("a", (0, 0), (1, 0), mass=1)
@@ -225,13 +225,13 @@ def test_redundant_mechanisms(method, problem):
         ("null-space", {"project": 2.0}),
     ],
 )
-def test_refuses_nonsense(method, option):
-    """Options outside their range are refused with a sentence that names them."""
+def test_rejects_nonsense(method, option):
+    """Options outside their range are rejected with a sentence that names them."""
     with pytest.raises(ValueError, match=next(iter(option))):
         simulate(n_four_bar(1), 0.1, 0.01, method=method, **option)
 
 
-def test_outputs_between_steps_are_told():
+def test_outputs_between_steps_are_reported():
     """Interpolated outputs converge like the method; the result says that they are interpolated."""
     errors = []
     for step in (0.02, 0.01, 0.005):
@@ -271,7 +271,7 @@ def test_held_energy_keeps_long_runs_in_time():
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_velocities_behind_flat_positions(n):
-    """Random starts through some ten flat positions, at the default tolerance."""
+    """Random starts through some ten flat configurations, at the default tolerance."""
     for speed in np.random.default_rng(n).uniform(0.5, 3.0, 30):
         r = simulate(n_four_bar(n, speed=speed), 10.0, 0.05)
         exact = four_bar_reference(r.times, n, speed)
@@ -300,7 +300,7 @@ def test_energy_that_is_no_invariant_is_left_alone():
 
 
 def two_in_free_flight():
-    """A body that tumbles about its middle axis, and one beside it that flies straight on."""
+    """A body that tumbles about its middle axis, and one near it that flies straight on."""
     m = Mechanism("two in free flight", gravity=(0, 0, 0))
     m.body("tumbling", mass=1.0, center=(0, 0, 0), inertia=np.diag([1.0, 2.0, 3.0]))
     m.body("straight", mass=1.0, center=(9, 0, 0), inertia=np.diag([1.0, 1.0, 1.0]))
@@ -342,7 +342,7 @@ def two_pendulums():
 
 
 def preloaded_slider():
-    """Slow between stiff springs: their energy is rounding beside what moves."""
+    """Slow between stiff springs: their energy is rounding next to what moves."""
     m = Mechanism("preloaded slider", gravity=(0, 0))
     m.body("b", mass=1.0, center=(0, 0), inertia=1.0)
     m.prismatic("rail", m.ground, "b", at=(0, 0), axis=(1, 0))
@@ -372,7 +372,7 @@ def test_momentum_of_free_parts_is_exact():
     assert np.abs(momentum - momentum[0]).max() < 1e-10
 
 
-def test_slow_motion_beside_heavy_weights():
+def test_slow_motion_near_heavy_weights():
     """A beam of two tons in balance turns slowly and evenly: what its weights do is rounding."""
     m = Mechanism("balance", gravity=(0, -9.81))
     m.body("beam", mass=2.0, center=(0, 0), inertia=1.0)
@@ -387,7 +387,7 @@ def test_slow_motion_beside_heavy_weights():
 
 
 def test_balance_at_the_ends_of_steps():
-    """Polynomials asked just where a step ends: before anything is put back behind it."""
+    """Polynomials requested just where a step ends: before anything is put back after it."""
     m = problems.get("simple-pendulum-a01").mechanism()
     dense = simulate(m, 5.0, 0.1, tolerance=1e-5, dense=True)
     ends = dense.step_times[:-1]

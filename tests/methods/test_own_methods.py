@@ -178,7 +178,7 @@ def test_generators_and_methods_with_a_tolerance():
 
 @pytest.mark.slow
 def test_compiled_inside():
-    """A function may hand its arrays to compiled code of its own."""
+    """A function may hand its arrays to compiled specialised code."""
     import numba
 
     @numba.njit
@@ -213,14 +213,14 @@ def raises(system, state, h):
         (lambda system, state, h: iter([(state.q, state.v)]), "returned list_iterator"),
     ],
 )
-def test_what_is_wrong_with_a_function_is_told(function, expected):
+def test_what_is_wrong_with_a_function_is_reported(function, expected):
     """No traceback: a status, a sentence, and the good outputs before it."""
     result = sarrus.simulate(four_bar(), 0.1, 0.01, method=function, step=0.01)
     assert not result.success
     assert expected in result.message
 
 
-def test_a_generator_that_ends_early_is_told():
+def test_a_generator_that_ends_early_is_reported():
     """It has to go on to the duration."""
 
     @sarrus.method("short")
@@ -261,7 +261,7 @@ def test_names(tmp_path):
         get_method(str(path))
 
 
-def test_rotors_are_refused_in_absolute_coordinates():
+def test_rotors_are_rejected_in_absolute_coordinates():
     """With a sentence, as a method that cannot do something."""
     m = four_bar()
     m.rotor("motor", "A", inertia=0.1)

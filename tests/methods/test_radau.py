@@ -217,7 +217,7 @@ def follower(damping, stiffness=1e4, rate=3.0, amplitude=0.1):
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-10])
 @pytest.mark.parametrize("damping", [1e2, 1e4, 1e6, 1e8])
 def test_stiff_damper_on_a_driven_point(damping, tolerance):
-    """A mass behind a driven damper of any strength: the error is below the tolerance, in few steps."""
+    """A mass after a driven damper of any strength: the error is below the tolerance, in few steps."""
     m, exact = follower(damping)
     r = simulate(m, 3.0, 0.1, method="radau", tolerance=tolerance)
     assert r.status == "done", r.message
@@ -268,13 +268,13 @@ def crank(seed, stiffest=5):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_driven_cranks_with_stiff_dampers(seed):
-    """Dampers that turn with what drives them, against SciPy's Radau in the one freedom."""
+    """Dampers that turn with what drives them, against SciPy's Radau in the one degree of freedom."""
     m, rates, place = crank(seed)
     r = simulate(m, 1.0, 0.05, method="radau", tolerance=1e-7)
     assert r.status == "done", r.message
     start = [place, r.velocity("block")[0, 0]]
     twin = solve_ivp(rates, (0, 1), start, "Radau", r.times, rtol=1e-9, atol=1e-11)
-    # the tolerance, and what the twin leaves
+    # the tolerance, and what the reference leaves
     assert np.abs(r.position("block")[:, 0] - twin.y[0]).max() < 1e-7
 
 
@@ -300,7 +300,7 @@ def test_work_of_drives_on_stiff_dampers(method):
 
 
 def moved_acceleration(model, t, q, v):
-    """Projected state and acceleration, by a dense solve that knows no freedoms."""
+    """Projected state and acceleration, by a dense solve that knows no degrees of freedom."""
     ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     q, v, a, lam = q.copy(), v.copy(), np.zeros_like(q), np.zeros(model.equations)
     project(model.form, ws, loads, t, q, v, a, lam)
@@ -326,7 +326,7 @@ def turn_and_derive(form, tangent, ws, stages, loads, t):
 
 
 @pytest.mark.parametrize("make", [lambda: elbow(3e2, 7.0), lambda: crank(1)[0], governor])
-def test_freedoms_give_the_derivative_of_the_projected_acceleration(make):
+def test_degrees_of_freedom_give_the_derivative_of_the_projected_acceleration(make):
     """T (x, w) against central differences of the whole evaluation, in random directions, at all stages."""
     mechanism, t = make(), 0.3
     model = make_model(mechanism)
@@ -485,7 +485,7 @@ def test_workspace_of_a_chain_stays_sparse():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damping", [1.0, 1e3, 1e5, 1e8])
-def test_forces_that_stiff_dampers_spoil_are_told(damping):
+def test_forces_that_stiff_dampers_spoil_are_reported(damping):
     """A link dragged by a damper: where a drive's force is off by a twentieth of the weight, a note says so."""
     m = Mechanism("dragged", gravity=(0.0, -9.81))
     m.rod("a", (0, 0), (0.3, 0.4), 1.0)
@@ -495,12 +495,12 @@ def test_forces_that_stiff_dampers_spoil_are_told(damping):
     m.torsion("drag", "B", damping=damping)
     m.drive("motor", "A", Sine(0.2, 1.0))
     exact = simulate(m, 1.0, 0.01, tolerance=1e-11, method="radau").drive_force("motor")
-    told = 0
+    reported = 0
     for tolerance in (1e-4, 1e-6, 1e-8):
         result = simulate(m, 1.0, 0.01, tolerance=tolerance, method="radau")
         noted = any("stiff damper" in note for note in result.notes)
-        # behind the first instant, in which the damper stops what has another velocity
+        # after the first instant, in which the damper stops what has another velocity
         off = np.abs(result.drive_force("motor") - exact)[10:].max()
         assert noted or off < 0.05 * 2 * 9.81
-        told += noted
-    assert told >= 1 if damping > 1e6 else told == 0 or damping > 1e4
+        reported += noted
+    assert reported >= 1 if damping > 1e6 else reported == 0 or damping > 1e4

@@ -93,7 +93,7 @@ def check(m, state, tolerance, growth=1.0):
     assert error[:2].max() < 10 * tolerance * growth
     # rates of up to ten a second
     assert error[2:].max() < 100 * tolerance * growth
-    # what the forces did is known as well as the motion, as the work of three points a step tells it; which side
+    # what the forces did is known as well as the motion, as the work of three points a step states it; which side
     # of a switch of the speed these fall on is rounding: 10 to 1600 tolerances for twenty such laws
     assert r.energy_drift < 1e4 * tolerance
     return r
@@ -152,7 +152,7 @@ def test_pulses_are_found():
 
 
 @pytest.mark.slow
-def test_outputs_beside_a_switch():
+def test_outputs_near_a_switch():
     """Between the ends of steps outputs are as exact as at them: no polynomial leads over a switch."""
     first, second, force = 0.7123, 1.3, 12.0
     r = simulate(rod(by_time, first, second, force), DURATION, 2e-3, tolerance=1e-9)
@@ -187,7 +187,7 @@ def test_a_kink_is_no_switch():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
-def test_friction_that_sticks_is_told(tolerance):
+def test_friction_that_sticks_is_reported(tolerance):
     """sign(v) with more friction than weight has no motion: a sentence, soon."""
 
     def friction(t, x, v):
@@ -204,9 +204,9 @@ def test_friction_that_sticks_is_told(tolerance):
 
 
 @pytest.mark.slow
-def test_derivatives_beside_a_jump():
+def test_derivatives_near_a_jump():
     """Differences that reach over a jump are not taken for a stiffness."""
-    # a rod that starts just beside the limit, within what differences reach
+    # a rod that starts just next to the limit, within what differences reach
     m = rod(by_place, -0.5 * DIFFERENCE, 0.0, 3.0)
     r = simulate(m, 0.5, 0.1, tolerance=1e-8)
     assert r.status == "done"

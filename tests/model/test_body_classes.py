@@ -77,7 +77,7 @@ def test_four_bars(monkeypatch, windows):
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_rough_chains(monkeypatch, seed, dimension):
-    """Chains whose bodies decide differently: arms, centres on the frame or beside it, heights, points."""
+    """Chains whose bodies decide differently: arms, centres on the frame or near it, heights, points."""
     check_same(monkeypatch, rough_chain(seed, 24, dimension))
 
 

@@ -61,7 +61,7 @@ def test_an_equation_is_the_scalar_product(seed):
 
 
 def test_the_same_equation_stands_once():
-    """The norm of a shared axis, also of its opposite and of its double; a driven one always anew."""
+    """The norm of a shared axis, also of its opposite and of its double; a driven one always again."""
     equations = Equations()
     rows, start = [{0: 1.0}, {1: 1.0}, {2: 1.0}], np.array([0.6, 0.0, 0.8])
     first, x, _ = equations.add(rows, start, rows, start, True)
@@ -177,7 +177,7 @@ def test_points_stay_in_their_bodies(seed, dimension):
 
 @pytest.mark.parametrize("kind", ["prismatic", "rectangular"])
 def test_sliding_on_the_ground_is_linear(kind):
-    """As many coordinates as freedoms, no equation: the ground holds all that is kept."""
+    """As many coordinates as degrees of freedom, no equation: the ground holds all that is kept."""
     m = Mechanism("table", gravity=(0, 0, -9.81))
     m.body("b", 2.0, (1, 2, 3), (1, 2, 2.5))
     if kind == "prismatic":

@@ -1,4 +1,4 @@
-"""Large mechanisms: kept models are those built anew, sums of many those of few, all grows as they do."""
+"""Large mechanisms: kept models are those built again, sums of many those of few, all grows as they do."""
 
 import gc
 import weakref
@@ -35,7 +35,7 @@ def no_large():
 
 
 def test_a_large_mechanism_is_built_once(monkeypatch, no_large):
-    """A second model is the first one, made of the second mechanism; also if that is described anew."""
+    """A second model is the first one, made of the second mechanism; also if that is described again."""
     first = make_model(n_four_bar(120))
     monkeypatch.setattr(build, "make_blueprint", None)
     again = n_four_bar(120)
@@ -60,8 +60,8 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_was_changed_is_built_anew(no_large, change):
-    """Also where an array was written into, which no list tells."""
+def test_what_was_changed_is_built_again(no_large, change):
+    """Also where an array was written into, which no list states."""
     m = n_four_bar(120)
     make_model(m)
     CHANGES[change](m)

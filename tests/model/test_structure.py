@@ -1,4 +1,4 @@
-"""A model by a known structure is the model built anew, bit for bit; what numbers decide is never taken over."""
+"""A model by a known structure is the model built again, bit for bit; what numbers decide is never taken over."""
 
 from collections import Counter
 from dataclasses import replace
@@ -122,19 +122,19 @@ def resized(mechanism, numbers, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "mechanism"), [pytest.param(n, m, id=n) for n, m in mechanisms()])
-def test_a_model_by_its_structure_is_the_model_built_anew(name, mechanism):
+def test_a_model_by_its_structure_is_the_model_built_again(name, mechanism):
     """For the numbers it was found with, and for others: either the same bits or no model at all."""
     described = describe(mechanism)
     if described is None:
         pytest.skip("a function of the user: always built anew")
     try:
-        anew = build_anew(mechanism)
+        again = build_anew(mechanism)
     except ValueError:
         pytest.skip("cannot be simulated")
     found = trace(mechanism)
     made = found.make(mechanism, found.follow(described.numbers))
-    np.testing.assert_array_equal(indices_of(made), indices_of(anew))
-    np.testing.assert_array_equal(numbers_of(made), numbers_of(anew))
+    np.testing.assert_array_equal(indices_of(made), indices_of(again))
+    np.testing.assert_array_equal(numbers_of(made), numbers_of(again))
     rng = np.random.default_rng(0)
     others = [resized(mechanism, described.numbers, rng) for _ in range(8)]
     side_by_side, good = found.replay.many(list(np.array(others).T), len(others))
@@ -150,10 +150,10 @@ def test_a_model_by_its_structure_is_the_model_built_anew(name, mechanism):
         # what is followed is sound
         if found.is_sound:
             check_mechanism(varied)
-        anew = build_anew(varied)
+        again = build_anew(varied)
         made = found.make(varied, values)
-        np.testing.assert_array_equal(indices_of(made), indices_of(anew))
-        np.testing.assert_array_equal(numbers_of(made), numbers_of(anew))
+        np.testing.assert_array_equal(indices_of(made), indices_of(again))
+        np.testing.assert_array_equal(numbers_of(made), numbers_of(again))
 
 
 def four_bar(crank=1.0, x=3.0, mass=2.0):
@@ -185,7 +185,7 @@ def test_lengths_places_and_masses_need_no_other_structure():
         lambda m, at, axis: ((1.0, 0.0, 0.0), axis),  # places that become one
     ],
 )
-def test_what_becomes_one_is_built_anew(change):
+def test_what_becomes_one_is_built_again(change):
     """Numbers for which other features are shared: the structure of before does not answer."""
 
     def chain(at, axis):
@@ -210,7 +210,7 @@ def test_what_becomes_one_is_built_anew(change):
 
 
 def test_a_model_keeps_what_it_was_made_of():
-    """Rows that are made when asked for are those of the mechanism as it was."""
+    """Rows that are made when requested are those of the mechanism as it was."""
     m = four_bar()
     model = make_model(m)
     m.body("late", 1.0, (0, 0), 1.0)
@@ -230,7 +230,7 @@ def test_building_grows_as_the_mechanism_does():
 
 
 def off_its_rod(share):
-    """A four-bar whose last pin is beside its rod by a share of what is allowed."""
+    """A four-bar whose last pin is next to its rod by a share of what is allowed."""
     m = four_bar()
     m.point("P", "coupler", (1.5, 1.25))
     m.markers[-1].at[1] += share * ON_ROD * 3.04
@@ -268,7 +268,7 @@ def test_what_cannot_be_simulated_is_rejected_each_time(what):
 
 
 def test_a_limit_of_the_check_is_a_limit_of_the_tape():
-    """A point beside a rod by less than what is allowed is followed, by more it is not."""
+    """A point next to a rod by less than what is allowed is followed, by more it is not."""
     for _ in range(3):
         # the builder takes a point as on its line below half of it
         make_model(off_its_rod(0.7))

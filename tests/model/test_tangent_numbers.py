@@ -35,7 +35,7 @@ def test_derivatives_of_formulas(formula):
         assert rates[0, n] == pytest.approx(expected, rel=1e-8)
 
 
-def test_a_tape_still_refuses_what_it_does_not_replay():
+def test_a_tape_still_rejects_what_it_does_not_replay():
     """Functions that only numbers with derivatives have are not recorded."""
     with pytest.raises(UntracedError):
         np.cos(Tape().number(0.3))

@@ -13,7 +13,7 @@ RATIOS = [1.0, -1.0, 3.0, -0.5, 6 / 7, -17 / 43]
 
 
 def gears(ratio, space=False, tilt=0.0, rotor=0.0):
-    """Two wheels with weights beside their hinges, 1 m apart; the second one's axis may be tilted."""
+    """Two wheels with weights next to their hinges, 1 m apart; the second one's axis may be tilted."""
     m = sarrus.Mechanism("gears", gravity=(0, -G, 0) if space else (0, -G))
 
     def at(*p):
@@ -54,7 +54,9 @@ def test_two_wheels_are_one_pendulum(ratio):
 
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_a_carrier_that_turns(ratio):
-    """On a turning carrier, about axes that are not parallel: ratio, freedoms, energy and balance hold."""
+    """On a turning carrier, about axes that are not parallel: ratio, degrees of freedom, energy and balance
+    hold.
+    """
     m = gears(ratio, space=True, tilt=0.7)
     m.joints.clear()
     m.body("arm", 2.0, (0.5, 0.0, 0.2), (0.3, 0.2, 0.4))
@@ -156,8 +158,8 @@ def test_closing_keeps_the_ratio():
         ({"other": "link"}, "is distance; it has to be revolute, prismatic or cylindrical"),
     ],
 )
-def test_refused(change, sentence):
-    """What no quadratic equation says is refused with its number."""
+def test_rejected(change, sentence):
+    """What no quadratic equation says is rejected with its number."""
     m = gears(1.0)
     m.body("block", 1.0, (3, 0), 0.1)
     m.prismatic("rail", m.ground, "block", at=(3, 0), axis=(1, 0))

@@ -198,7 +198,7 @@ def test_driven_strut_between_moving_bodies():
         np.testing.assert_allclose(r.drive_force("lift")[n], force, rtol=1e-9)
 
 
-def test_drive_of_a_rod_s_length_is_refused():
+def test_drive_of_a_rod_s_length_is_rejected():
     """A driven distance between the pins of a rod contradicts the rod, and never stretches it."""
     m = scissor()
     m.distance("along", m.ground, "right", start=(0, 0), end=(0.4, 0.3))

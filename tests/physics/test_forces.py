@@ -197,7 +197,7 @@ def test_unknown_names_list_the_known():
             read("nothing")
 
 
-def test_turns_that_cannot_be_counted_are_refused():
+def test_turns_that_cannot_be_counted_are_rejected():
     """Outputs that are many turns apart leave the angle open: an error, not a wrong number."""
     m = disc()
     m.torque("T", "disc", 40.0)

@@ -255,7 +255,7 @@ def test_prismatic_joint_in_space_carries_its_load(seed):
     assert r.energy_drift < 1e-9
 
 
-def test_cylindrical_joint_tells_angle_and_travel():
+def test_cylindrical_joint_states_angle_and_travel():
     """A body spins and falls along a fixed axis: angle w t over several turns, travel -g t^2 / 2."""
     m = Mechanism("piston", gravity=(0, 0, -9.81))
     m.body("piston", 2.0, (0.3, 0, 0), inertia=(0.1, 0.2, 0.3))

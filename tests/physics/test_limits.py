@@ -125,7 +125,9 @@ def test_dead_centre_of_a_random_linkage(make, method):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["multipliers", "multipliers-dop853"])
 def test_methods_that_do_not_close_their_loops_are_not_led_beyond(method):
-    """They would go on with loops open by a part of a link: the limit is told, and nothing behind it is kept."""
+    """They would go on with loops open by a part of a link: the limit is reported, and nothing after it is
+    kept.
+    """
     rng = np.random.default_rng(12)
     setting = {"step": 2e-3} if method == "multipliers" else {"tolerance": 1e-6}
     for make in (four_bar, slider_crank, rssr):
@@ -139,7 +141,7 @@ def test_methods_that_do_not_close_their_loops_are_not_led_beyond(method):
 
 
 @pytest.mark.parametrize("method", ["series", "radau"])
-def test_limits_of_what_has_other_freedoms(method):
+def test_limits_of_what_has_other_degrees_of_freedom(method):
     """A pendulum hangs on the body that is driven to its limit: that it swings does not hide the limit."""
     rng = np.random.default_rng(13)
     for make in (four_bar, slider_crank):
@@ -160,14 +162,14 @@ def test_a_drive_of_what_cannot_move(method):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         m = triangle()
-        # something that moves beside it
+        # something that moves near it
         m.rod("bob", (1, 1), np.array((1.0, 1.0)) + rng.normal(size=2), mass=0.5)
         m.revolute("swing", "left", "bob", at=(1, 1))
         begin = rng.uniform(0.1, 0.5)
         m.drive("motor", "A", SmoothStep(0.0, rng.uniform(-1, 1), begin, begin + 0.5))
         r = simulate(m, 1.0, 0.05, method=method)
         assert r.status == "blocked", r.message
-        assert "drive 'motor' asks for what the joints do not allow" in r.message
+        assert "drive 'motor' prescribes a motion that the joints do not allow" in r.message
         assert begin - 0.05 < r.times[-1] < begin + 0.05
 
 
@@ -220,7 +222,7 @@ def test_a_structure_says_that_nothing_can_move():
     assert "Nothing can move" not in simulate(free, 0.1).message
 
 
-def test_a_length_driven_through_zero_is_refused():
+def test_a_length_driven_through_zero_is_rejected():
     """At the time when it is no length any more."""
     m = Mechanism("piston", gravity=(0, 0))
     m.body("b", 1.0, (1.0, 0.0), 0.1)
@@ -232,7 +234,7 @@ def test_a_length_driven_through_zero_is_refused():
     assert simulate(m, 0.5, 0.1).status == "done"
 
 
-def test_a_table_that_overshoots_is_told():
+def test_a_table_that_overshoots_is_reported():
     """Values of 0 to 1 rad, a millisecond apart, and a spline that goes to hundreds of radians."""
     m = Mechanism("table")
     m.rod("a", (0, 0), (1, 0), mass=1)

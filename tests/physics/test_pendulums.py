@@ -35,7 +35,7 @@ def test_planar_pendulum_jacobi_elliptic_functions(amplitude, inertia):
     expected = length * np.column_stack([np.sin(theta), -np.cos(theta)])
     speed = length * np.column_stack([np.cos(theta), np.sin(theta)]) * theta_dot[:, None]
     assert result.status == "done"
-    # beside the upright it lingers the longer, the closer it comes: errors grow like one over that distance
+    # next to the upright it lingers the longer, the closer it comes: errors grow like one over that distance
     added_up = ADDED_UP * max(1.0, 1.0 / (np.pi - amplitude))
     np.testing.assert_allclose(result.position("bob"), expected, atol=added_up)
     # velocities are larger than positions by the rate, about 4 per second

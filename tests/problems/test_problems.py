@@ -41,7 +41,7 @@ def test_default_tolerance_follows_the_exact_motion(name, bound):
     found = np.hstack([result.position(problem.observed), result.velocity(problem.observed)])
     assert np.abs(found - problem.reference(result.times)).max() < bound
     # recorded states are projected: what is left is rounding of sums of some dozen terms of order
-    # ten (squared speeds of 7 m/s). A few, where a pivot vanishes (a flat position; a Bricard where the
+    # ten (squared speeds of 7 m/s). A few, where a pivot vanishes (a flat configuration; a Bricard where the
     # redundancy passes from one equation to another), come from the series alone, with its local
     # tolerance of 2e-12 and up to a thousand times that per time derivative
     for level, rounding, series in (
@@ -55,7 +55,7 @@ def test_default_tolerance_follows_the_exact_motion(name, bound):
 
 @pytest.mark.parametrize(
     ("name", "bound"),
-    # asked for: A01 1e-6 m over 2000 s; F of the squeezer 1e-10 m; the height of the governor 1e-7 m;
+    # requested: A01 1e-6 m over 2000 s; F of the squeezer 1e-10 m; the height of the governor 1e-7 m;
     # the others by their own limits
     [
         pytest.param("simple-pendulum-a01", 1e-6, marks=pytest.mark.slow),
@@ -165,7 +165,7 @@ def test_wrong_options_are_named(name, options, fragment):
 
 @pytest.mark.parametrize("name", problems.names())
 def test_options_are_declared_with_their_bounds(name):
-    """Defaults are what a problem has unasked; just outside of its bounds a value is refused in their words."""
+    """Defaults are what a problem has unasked; just outside of its bounds a value is rejected in their words."""
     declared = problems.options(name)
     assert {o.name: o.default for o in declared} == problems.get(name).options
     for option in declared:

@@ -1,4 +1,4 @@
-"""Quadratures of motions with one freedom, against motions known in closed form."""
+"""Quadratures of motions with one degree of freedom, against motions known in closed form."""
 
 import numpy as np
 

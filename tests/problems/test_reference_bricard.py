@@ -303,7 +303,7 @@ def test_series_has_converged(section):
 
 
 @pytest.mark.parametrize("bad", [{"section": -0.1}, {"gravity": 0.0}, {"mass": 0.0}])
-def test_refuses_nonsense(bad):
-    """Inputs without a motion from rest are refused with a sentence."""
+def test_rejects_nonsense(bad):
+    """Inputs without a motion from rest are rejected with a sentence."""
     with pytest.raises(ValueError, match="gravity > 0"):
         bricard_reference([1.0], **bad)

@@ -177,7 +177,7 @@ def test_equation_of_motion(windows, speed):
 
 @given(windows=window_counts, speed=speeds, duration=st.floats(0.0, 100.0))
 def test_flat_times_are_the_flat_positions(windows, speed, duration):
-    """At every listed time y vanishes with alternating slope, and no flat position is left out."""
+    """At every listed time y vanishes with alternating slope, and no flat configuration is left out."""
     times = flat_times(windows, duration, speed)
     assert np.all((times > 0.0) & (times <= duration))
     y, vy = four_bar_reference(times, windows, speed)[:, [1, 3]].T
@@ -185,14 +185,14 @@ def test_flat_times_are_the_flat_positions(windows, speed, duration):
     assert np.all(np.abs(y) < 3e-14 * np.abs(vy))
     assert np.all(vy[0::2] < 0.0)
     assert np.all(vy[1::2] > 0.0)
-    # the sign of y at the end tells the parity of the passages
+    # the sign of y at the end states the parity of the passages
     y_end, vy_end = four_bar_reference([duration], windows, speed)[0, [1, 3]]
     if abs(y_end) > 1e-12 * (1.0 + abs(vy_end)):
         assert (y_end > 0.0) == (times.size % 2 == 0)
 
 
 def test_flat_times_count():
-    """Two flat positions belong to each turn of the tabulated period."""
+    """Two flat configurations belong to each turn of the tabulated period."""
     # 20 s hold ten turns of 1.965601928705 s and 0.344 s more, less than the first passage
     assert flat_times(40, 20.0).size == 20
 
@@ -223,7 +223,7 @@ def test_without_gravity():
 
 
 @pytest.mark.parametrize("bad", [{"windows": 0}, {"gravity": -1.0}, {"length": 0.0}])
-def test_refuses_nonsense(bad):
-    """Inputs outside the turning motion are refused with a sentence."""
+def test_rejects_nonsense(bad):
+    """Inputs outside the turning motion are rejected with a sentence."""
     with pytest.raises(ValueError, match="windows >= 1"):
         four_bar_reference([1.0], **({"windows": 2} | bad))

@@ -136,11 +136,11 @@ def test_panels_have_converged(monkeypatch):
     governor._motion.cache_clear()
     fine = governor_reference(t)
     governor._motion.cache_clear()
-    # asked for: 1e-7
+    # requested: 1e-7
     assert np.abs(coarse - fine).max() < 1e-11
 
 
-def test_too_far_is_refused():
+def test_too_far_is_rejected():
     """A reference that would run for hours says where it ends."""
     with pytest.raises(ValueError, match="1000 s"):
         governor_reference([1e5])

@@ -155,13 +155,13 @@ def test_heavy_top_integrals():
     I1 = 15.234375
     energy = 0.5 * I1 * np.sum(v**2, axis=1) + 15 * 9.81 * n[:, 2]
     momentum = (I1 * np.cross(n, v) + 0.46875 * 150.0 * n)[:, 2]
-    # asked for: 1e-8 of the position; energies of 160 J
+    # requested: 1e-8 of the position; energies of 160 J
     assert np.ptp(energy) < 1e-9
     assert np.ptp(momentum) < 1e-10
 
 
 def test_heavy_top_tighter_steps(monkeypatch):
-    """Steps of half the length give the same motion: 1e-8 is asked for."""
+    """Steps of half the length give the same motion: 1e-8 is requested."""
     t = np.linspace(0.0, 1.0, 201)
     coarse = top_reference(t)
     monkeypatch.setattr(top, "LONGEST_STEP", top.LONGEST_STEP / 2)

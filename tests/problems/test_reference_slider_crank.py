@@ -52,7 +52,7 @@ def test_published_rows_tell_the_readings_apart():
 
 @pytest.mark.parametrize(("inertia", "expected"), [(LITERAL, 0.236362827), (SLENDER, 0.211721768)])
 def test_atlas_value_at_one_second(inertia, expected):
-    """The values of the atlas, to the accuracy of the integration behind them."""
+    """The values of the atlas, to the accuracy of the integration after them."""
     # quadrature, a Runge-Kutta method and the simulator agree on 0.236362856 and 0.211721661
     assert slider_crank_reference([1.0], inertia)[0, 0] == pytest.approx(expected, abs=1.2e-7)
 

@@ -1,4 +1,4 @@
-"""Tables for papers: CSV, LaTeX and JSON hold the same rows; tables of papers stand beside ours."""
+"""Tables for papers: CSV, LaTeX and JSON hold the same rows; tables of papers stand next to ours."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from sarrus.report.data_tables import beside, board_data, engine_data, winner_data
+from sarrus.report.data_tables import board_data, engine_data, join_papers, winner_data
 from sarrus.report.engines_page import standings
 from sarrus.report.papers import PaperError, load_paper
 
@@ -46,11 +46,11 @@ def tables():
 @pytest.mark.parametrize("table", list(tables()))
 def test_csv_and_json_hold_the_same_numbers_with_all_digits(table):
     rows = list(csv.reader(io.StringIO(table.csv())))
-    told = json.loads(table.json())
+    reported = json.loads(table.json())
     assert rows[0] == [c.title for c in table.columns]
-    assert [c["key"] for c in told["columns"]] == [c.key for c in table.columns]
+    assert [c["key"] for c in reported["columns"]] == [c.key for c in table.columns]
     assert len({c.key for c in table.columns}) == len(table.columns)
-    for text, named in zip(rows[1:], told["rows"], strict=True):
+    for text, named in zip(rows[1:], reported["rows"], strict=True):
         for cell, value in zip(text, named.values(), strict=True):
             if isinstance(value, float):
                 assert float(cell) == value
@@ -83,11 +83,11 @@ def test_numbers_of_latex_have_three_digits():
     assert r"$1.50 \times 10^{-5}$" in row
 
 
-def test_a_paper_stands_beside_ours(tmp_path):
+def test_a_paper_stands_near_ours(tmp_path):
     """By problem and method, else by problem alone; what ours do not have is a row of its own."""
     path = tmp_path / "doe.yaml"
     path.write_text(PAPER, encoding="utf-8")
-    table = beside(next(tables()), [load_paper(path)])
+    table = join_papers(next(tables()), [load_paper(path)])
     rows = {row["method"]: row for row in json.loads(table.json())["rows"]}
     assert rows["ali3"]["paper1_cpu"] == 0.35
     assert rows["ali3"]["paper1_note"] == "h = 10 ms"

@@ -64,7 +64,7 @@ def test_opens_without_error_and_from_disk_alone(seen):
     assert 0 < spent < 6
 
 
-# presses pause in the very frame that is 0.3 s behind the start, however long frames take
+# presses pause in the very frame that is 0.3 s after the start, however long frames take
 PAUSE = """void (window.paused = new Promise((resolve) => {
   const clock = sarrusReport.clock, start = clock.time;
   let pressed = false;
@@ -327,7 +327,7 @@ def test_traces_follow_and_arrows(seen):
     assert seen.errors == []
 
 
-def test_picture_stays_beside_the_plots(browser, report):
+def test_picture_stays_near_the_plots(browser, report):
     """At 1400 pixels the picture is still in sight at the end of the page; no button sends anything away."""
     seen = Watched(browser, report, 1400)
     seen.value("void document.querySelector('#made').scrollIntoView()")

@@ -77,7 +77,7 @@ def test_speed_changes_the_duration(tmp_path, scene):
 
 @pytest.mark.slow
 def test_frames_of_a_folder(tmp_path, scene):
-    """One PNG a frame, of the size asked for, numbered so that they sort."""
+    """One PNG a frame, of the size requested, numbered so that they sort."""
     from PIL import Image
 
     done = []
@@ -101,13 +101,13 @@ def test_frames_of_a_folder(tmp_path, scene):
         (lambda: parse_size("big"), "'big' is not a size"),
     ],
 )
-def test_wrong_words_are_refused(make, words):
+def test_wrong_words_are_rejected(make, words):
     """One sentence with the number."""
     with pytest.raises(ValueError, match=words):
         make()
 
 
-def test_other_endings_are_refused(tmp_path, scene):
+def test_other_endings_are_rejected(tmp_path, scene):
     """The known endings are named."""
     with pytest.raises(ValueError, match=r"\.mp4, \.avi, \.gif"):
         save_movie(scene, tmp_path / "run.wmv")

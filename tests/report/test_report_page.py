@@ -40,7 +40,7 @@ def without_bundle(page):
 
 
 def test_page_shows_the_branches_at_a_crossing(folder):
-    """A moving picture for each of the three branches of the flat position, drawn without a script."""
+    """A moving picture for each of the three branches of the flat configuration, drawn without a script."""
     page = without_bundle(make_report([load_run(folder)]))
     start = page.index("Branches at the first crossing")
     shown = page[start : page.index("</div>", start)]
@@ -52,7 +52,7 @@ def test_page_shows_the_branches_at_a_crossing(folder):
     assert "<script" not in shown
 
 
-def test_page_tells_everything(folder):
+def test_page_states_everything(folder):
     """What, with what, verdict, limits, figures, crossings, counters, machine, command."""
     run = load_run(folder)
     page = without_bundle(make_report([run]))
@@ -70,7 +70,7 @@ def test_page_tells_everything(folder):
         "sarrus run double-four-bar",
     ):
         assert words in page, words
-    # three flat positions in three seconds, by the closed form
+    # three flat configurations in three seconds, by the closed form
     flat = flat_times(2, 3.0)
     assert page.count("data-time=") == len(flat) == 3
     np.testing.assert_allclose([m.time for m in run.scene.marks], flat, atol=1e-9)
@@ -175,7 +175,7 @@ def test_thinned_curves_keep_their_extremes():
     assert (np.diff(x) > 0).all()
 
 
-def test_bad_folders_are_refused_in_words(tmp_path, folder):
+def test_bad_folders_are_rejected_in_words(tmp_path, folder):
     """No folder, no record, no data, broken data: one sentence each, naming the file."""
     with pytest.raises(RunFolderError, match="no folder"):
         find_runs(tmp_path / "none")
@@ -194,7 +194,7 @@ def test_bad_folders_are_refused_in_words(tmp_path, folder):
         (tmp_path / "result.h5").write_bytes(content)
         with pytest.raises(RunFolderError, match=r"result\.h5 cannot be read"):
             load_run(tmp_path)
-    # what is not a plain number is refused
+    # what is not a plain number is rejected
     path = tmp_path / "result.h5"
     path.write_bytes((folder / "result.h5").read_bytes())
     with h5py.File(path, "a") as file:
@@ -208,7 +208,7 @@ def test_bad_folders_are_refused_in_words(tmp_path, folder):
 
 
 def test_the_whole_result_is_in_the_folder(folder):
-    """What was simulated can be asked anything later: the columns are those of the result."""
+    """What was simulated can be requested anything later: the columns are those of the result."""
     found = load_run(folder)
     assert found.result.success
     np.testing.assert_array_equal(found.result.times, found.times)

@@ -18,7 +18,7 @@ def pendulum():
 
 
 def loaded():
-    """A block on a rail between a spring with preload and a damper, and a torsion with a drive beside it."""
+    """A block on a rail between a spring with preload and a damper, and a torsion with a drive near it."""
     m = Mechanism("loaded", gravity=(0, 0))
     m.body("block", 2.0, (1, 0), inertia=1.0)
     m.prismatic("rail", m.ground, "block", at=(1, 0), axis=(1, 0))
@@ -77,7 +77,7 @@ def test_older_name_works_and_says_so():
     np.testing.assert_array_equal(old, r.energy_balance)
 
 
-def test_clock_tells_both():
+def test_clock_states_both():
     """CPU time of the solve alone, and with the recording of all outputs; more outputs cost more."""
     few, many = (simulate(pendulum(), 10.0, step) for step in (10.0, 1e-4))
     assert few.solve_seconds == few.timings["solve_cpu"]
@@ -88,7 +88,7 @@ def test_clock_tells_both():
 
 @pytest.mark.slow
 def test_success_is_one_word():
-    """Done and stopped as asked are a success, all else is not."""
+    """Done and stopped as requested are a success, all else is not."""
     problem = sarrus.problems.get("double-four-bar")
     assert simulate(problem.mechanism(), 0.5).success
     assert simulate(problem.mechanism(), 1.0, at_crossing="stop").success

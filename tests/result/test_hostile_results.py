@@ -19,7 +19,7 @@ from sarrus.report.run_page import make_report
 from sarrus.runs.run_folder import RunFolderError, load_run
 from sarrus.stored_types import FIELDS
 
-# seconds of CPU that a file of some kilobytes may take until it is refused: reading a good one takes 0.03
+# seconds of CPU that a file of some kilobytes may take until it is rejected: reading a good one takes 0.03
 QUICK = 2.0
 
 
@@ -60,7 +60,7 @@ def unsealed(good, tmp_path):
 
 
 def refused(path, change):
-    """The sentence with which a changed file is refused, soon."""
+    """The sentence with which a changed file is rejected, soon."""
     with h5py.File(path, "r+") as file:
         change(file)
     begin = time.process_time()
@@ -136,7 +136,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("case", BOMBS)
-def test_a_bomb_is_refused_at_once(unsealed, case):
+def test_a_bomb_is_rejected_at_once(unsealed, case):
     """By a sentence, in the time that a good file takes, though the file is whole HDF5."""
     change, sentence = BOMBS[case]
     assert sentence in refused(unsealed / "bars.h5", change)
@@ -144,7 +144,7 @@ def test_a_bomb_is_refused_at_once(unsealed, case):
 
 @pytest.mark.slow
 def test_bombs_take_no_memory(unsealed):
-    """A process that may take 300 MB more than it has refuses each of them, and reads a good file."""
+    """A process that may take 300 MB more than it has rejects each of them, and reads a good file."""
     for case in ("many paths", "one array often", "empty but large", "packed"):
         path = unsealed / f"{case}.h5"
         path.write_bytes((unsealed / "bars.h5").read_bytes())
@@ -214,7 +214,7 @@ ODD = {
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("which", ["loads.h5", "bars.h5"])
 def test_every_array_has_its_type_and_shape(unsealed, which, odd):
-    """Each array in turn as another type, or with another shape: refused, with what it is and should be."""
+    """Each array in turn as another type, or with another shape: rejected, with what it is and should be."""
     path = unsealed / which
     content = path.read_bytes()
     names = arrays_of(path)
@@ -240,7 +240,7 @@ def test_every_array_has_its_type_and_shape(unsealed, which, odd):
 
 @pytest.mark.slow
 def test_other_values_lead_nowhere(unsealed):
-    """Indices that point elsewhere, in every integer array: refused, or nothing that kernels follow."""
+    """Indices that point elsewhere, in every integer array: rejected, or nothing that kernels follow."""
     rng = np.random.default_rng(5)
     tried = 0
     for which in ("loads.h5", "bars.h5"):
@@ -270,7 +270,7 @@ WRONG = (None, True, -1, 1.5, "word", [], {}, [1], {"a": "b"}, [[[]]], "[" * 100
 
 @pytest.mark.slow
 def test_every_word_has_its_type(unsealed):
-    """Each value in JSON as something else: refused, or as good as what was there."""
+    """Each value in JSON as something else: rejected, or as good as what was there."""
     path = unsealed / "bars.h5"
     content = path.read_bytes()
     names = []
@@ -331,7 +331,7 @@ def test_columns_of_a_run_have_their_outputs(unsealed, case):
 
 
 @pytest.mark.slow
-def test_pictures_of_strangers_are_refused_or_drawn(unsealed):
+def test_pictures_of_strangers_are_rejected_or_drawn(unsealed):
     """Every array of a run's pictures in every odd type and shape: a sentence, or a page."""
     folder = unsealed / "run"
     path = folder / "result.h5"

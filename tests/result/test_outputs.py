@@ -83,7 +83,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("outputs", "sentence"), WRONG, ids=[str(w[0]) for w in WRONG])
-def test_wrong_outputs_are_told_in_a_sentence(outputs, sentence):
+def test_wrong_outputs_are_reported_in_a_sentence(outputs, sentence):
     """What is wrong, with the number, and what to give."""
     with pytest.raises(ValueError, match="outputs") as caught:
         four_bar(outputs=outputs)
@@ -158,8 +158,8 @@ def test_one_time_is_a_result_of_one_output():
     assert one.reaction("B0").force.shape == (1, 2)
 
 
-def test_outside_the_motion_is_told_in_a_sentence():
-    """Before the start, behind the end, and behind the crossing where the run stopped."""
+def test_outside_the_motion_is_reported_in_a_sentence():
+    """Before the start, after the end, and after the crossing where the run stopped."""
     r = four_bar(dense=True)
     for t in (-0.1, 0.31):
         with pytest.raises(

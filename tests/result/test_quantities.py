@@ -93,7 +93,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_names_are_told_with_what_there_is(engine, name):
+def test_wrong_names_are_reported_with_what_there_is(engine, name):
     """A misspelt part or word, a quantity of several parts: each has a sentence."""
     with pytest.raises(sarrus.UnknownNameError, match=WRONG[name]):
         engine.quantity(name)

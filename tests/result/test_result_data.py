@@ -221,7 +221,7 @@ def test_early_end_and_single_output_can_be_shown():
 
 
 def test_a_simulation_builds_no_drawing_and_judges_nothing(monkeypatch):
-    """Joint equations, loads and sketch are built when first asked for, once."""
+    """Joint equations, loads and sketch are built when first requested, once."""
     built = []
     for place, name in (
         ("sarrus.scene", "make_sketch"),

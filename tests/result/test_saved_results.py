@@ -158,7 +158,7 @@ def questions(result, folder):
         "quantity": [("total energy",), *((f"{name}.speed",) for (name,) in points)],
         "save_drawing": [(folder / "linkage.svg",)],
         "save_gltf": [(folder / "motion.gltf",)],
-        # what is found is a function; readings() tells what it gives
+        # what is found is a function; readings() states what it gives
         "find_reading": [("nothing", "angle")],
         "length": [(s.name,) for s in m.springs] + joints,
         "force": [(s.name,) for s in m.springs],
@@ -184,7 +184,7 @@ def questions(result, folder):
 
 
 @pytest.mark.slow
-def test_everything_that_can_be_asked_is_the_same(pair, tmp_path):
+def test_everything_that_can_be_requested_is_the_same(pair, tmp_path):
     """Every attribute, and every method for every name there is."""
     one, two = pair
     settings = 0
@@ -320,7 +320,7 @@ def replace_array(file, name, shape, **how):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", list(SPOILT))
-def test_a_spoilt_file_is_told_in_a_sentence(case, tmp_path):
+def test_a_spoilt_file_is_reported_in_a_sentence(case, tmp_path):
     """Which file, and what is wrong with it."""
     path = simulate(four_bar(), 0.2, 0.1).save(tmp_path / "run.h5")
     change, sentence = SPOILT[case]
@@ -335,7 +335,7 @@ def test_a_spoilt_file_is_told_in_a_sentence(case, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"not a result", bytes(5000)], ids=["empty", "text", "zeros"]
 )
-def test_no_hdf5_file_is_told_in_a_sentence(content, tmp_path):
+def test_no_hdf5_file_is_reported_in_a_sentence(content, tmp_path):
     """Some other file, and none at all."""
     path = tmp_path / "run.h5"
     path.write_bytes(content)
@@ -345,7 +345,7 @@ def test_no_hdf5_file_is_told_in_a_sentence(content, tmp_path):
         load_result(tmp_path / "nothing.h5")
 
 
-def test_a_cut_file_is_told_in_a_sentence(tmp_path):
+def test_a_cut_file_is_reported_in_a_sentence(tmp_path):
     """A file that was copied in part."""
     path = simulate(four_bar(), 0.2, 0.1).save(tmp_path / "run.h5")
     path.write_bytes(path.read_bytes()[:3000])

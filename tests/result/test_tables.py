@@ -11,7 +11,7 @@ from sarrus.notebook_display import html_table
 
 @pytest.fixture(scope="module")
 def result():
-    """A four-bar that stops at its flat position."""
+    """A four-bar that stops at its flat configuration."""
     problem = sarrus.problems.get("double-four-bar")
     return sarrus.simulate(problem.mechanism(), 2.0, 0.1, at_crossing="branches")
 

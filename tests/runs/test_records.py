@@ -128,7 +128,7 @@ def test_mutated_runs_become_pages_or_reasons(kind, folder, model_folder, tmp_pa
 
 
 def test_every_key_that_a_report_reads_is_required(folder):
-    """A record that lacks one of the keys whose lack once ended a command is refused by the key's name."""
+    """A record that lacks one of the keys whose lack once ended a command is rejected by the key's name."""
     good = read(folder)
     for where in (
         *(("step",), ("machine", "processor"), ("machine", "cores"), ("timings", "cpu")),
@@ -253,7 +253,7 @@ def test_a_benchmark_without_a_valid_record_says_why(tmp_path):
         save_bench_report(tmp_path, tmp_path / "page.html")
 
 
-def test_deep_records_are_refused(tmp_path):
+def test_deep_records_are_rejected(tmp_path):
     """Nesting without end is no RecursionError."""
     (tmp_path / "run.json").write_text("[" * 200_000)
     with pytest.raises(records.InvalidRecordError, match="nested too deeply"):

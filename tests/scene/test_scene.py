@@ -136,7 +136,7 @@ def test_scene_survives_its_arrays():
 
 
 @pytest.mark.parametrize("change", ["version", "points", "sign", "words"])
-def test_broken_arrays_are_refused_in_words(change):
+def test_broken_arrays_are_rejected_in_words(change):
     """A scene that does not fit together raises ValueError, nothing else."""
     p = sarrus.problems.get("double-four-bar")
     arrays = scene_arrays(sarrus.simulate(p.mechanism(), 0.1, 0.05).scene)
@@ -199,7 +199,7 @@ def test_ground_stands_once_below_each_pin():
 
 
 @pytest.mark.parametrize("heights", [(0.2, 1.0, 1.8), (0.1, 0.4, 0.9, 1.7)])
-def test_joints_in_line_beside_the_centre_are_a_plate(heights):
+def test_joints_in_line_near_the_centre_are_a_plate(heights):
     """A door on three or more hinges: its plate reaches from the hinges to its centre."""
     (shape,) = make_sketch(door(heights)).shapes
     assert shape.kind == "plate"

@@ -29,7 +29,7 @@ def four_bar():
 
 
 def test_references_through_ten_crossings(four_bar):
-    """The values of an independent computation; the issue asks for 1e-8, what is left is some 1e-12."""
+    """The values of an independent computation; the issue requires 1e-8, what is left is some 1e-12."""
     found = four_bar.sensitivity("B0", [wrt for wrt, *_ in REFERENCES])
     assert len(four_bar.crossings) == 10
     for one, (_, x, vx) in zip(found, REFERENCES, strict=True):

@@ -80,7 +80,7 @@ def test_branches_of_flat_windows(windows, coupler):
 
 
 def test_branches_lead_where_they_say():
-    """Each direction, given as velocity at the flat position, is a motion that keeps to it."""
+    """Each direction, given as velocity at the flat configuration, is a motion that keeps to it."""
     for y in enumerate_directions(2, 2.0):
         result = simulate(flat_windows(2, 2.0, y), 0.05, 0.01)
         assert result.status == "done", result.message
@@ -107,12 +107,12 @@ def test_stop_at_the_first_crossing(at_crossing):
     assert crossing.time == pytest.approx(result.times[-1], abs=1e-12)
     assert np.isnan(crossing.energy_after)
     assert len(result.branches) == 3
-    told = any("3 branches meet here" in note for note in result.notes)
-    assert told == (at_crossing == "branches")
+    reported = any("3 branches meet here" in note for note in result.notes)
+    assert reported == (at_crossing == "branches")
 
 
 def test_a_run_without_crossings_does_not_stop():
-    """Nothing to stop at: done; and no branches to be told."""
+    """Nothing to stop at: done; and no branches to be reported."""
     result = simulate(bricard(), 1.0, 0.1, at_crossing="stop")
     assert result.status == "done"
     with pytest.raises(ValueError, match="no crossing"):
@@ -142,7 +142,7 @@ def test_arguments_of_at_crossing():
     ],
 )
 def test_every_method_stops_at_a_crossing(method, setting, right):
-    """The last output is the crossing, at the flat position that the closed form has."""
+    """The last output is the crossing, at the flat configuration that the closed form has."""
     result = simulate(n_four_bar(1), 2.0, 0.1, method=method, at_crossing="stop", **setting)
     flat = flat_times(1, 2.0)[0]
     assert result.status == "stopped"
@@ -151,7 +151,7 @@ def test_every_method_stops_at_a_crossing(method, setting, right):
     assert result.times[-2] == pytest.approx(np.floor(flat / 0.1) * 0.1)
 
 
-def test_many_extra_freedoms():
+def test_many_extra_degrees_of_freedom():
     """Five windows at once: each may go on crossed or not, and equal rods leave six branches of one dimension."""
     result = simulate(n_four_bar(5), 1.0, 0.1, at_crossing="branches")
     assert len(result.branches) == 6
@@ -160,7 +160,9 @@ def test_many_extra_freedoms():
 
 
 def test_independent_loops():
-    """Two windows flat at once that share no body: their branches are combined, each with two freedoms."""
+    """Two windows flat at once that share no body: their branches are combined, each with two degrees of
+    freedom.
+    """
     m = flat_windows(1)
     both = Mechanism("two of them")
     for k in range(2):
@@ -198,8 +200,8 @@ def test_a_start_that_chooses_no_motion(velocities, angle):
     assert f"{angle:.3g} degrees" in result.message
 
 
-def test_open_start_says_how_many_freedoms_are_given():
-    """One velocity fixes one of three freedoms; the least energy follows no motion."""
+def test_open_start_says_how_many_degrees_of_freedom_are_given():
+    """One velocity fixes one of three degrees of freedom; the least energy follows no motion."""
     m = flat_windows(2, 1.0, (1.0, 1.0, 1.0))
     m.velocities = m.velocities[:1]
     result = simulate(m, 1.0, 0.1)

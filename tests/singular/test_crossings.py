@@ -1,4 +1,4 @@
-"""Through the flat positions of the N four-bar: the right branch, at every tolerance, or a word."""
+"""Through the flat configurations of the N four-bar: the right branch, at every tolerance, or a word."""
 
 import itertools
 
@@ -90,7 +90,7 @@ def test_bricard_at_sixty_tolerances(section):
 
 @pytest.mark.parametrize("windows", [1, 2, 3, 10])
 def test_rank_drops_by_windows_at_flat(windows):
-    """At the flat position the rank of J falls by N, so that the mobility rises from 1 to N + 1."""
+    """At the flat configuration the rank of J falls by N, so that the mobility rises from 1 to N + 1."""
     flat = make_model(flat_four_bar(windows))
     assert rank_of(flat.jacobian().toarray())[0] == windows + 1
     # upright it is full
@@ -102,7 +102,7 @@ def test_rank_drops_by_windows_at_flat(windows):
 
 
 @pytest.mark.parametrize("windows", [1, 2, 3])
-def test_rank_is_full_beside_the_crossings(windows):
+def test_rank_is_full_near_the_crossings(windows):
     """Along the motion the smallest singular value falls to zero only at the flat times."""
     m = n_four_bar(windows)
     model, result = make_model(m), simulate(m, 3.0, 0.001)
@@ -118,8 +118,8 @@ def test_rank_is_full_beside_the_crossings(windows):
 
 @pytest.mark.parametrize("windows", [1, 2, 3])
 @pytest.mark.parametrize("lift", [0.0, 2.2e-16, -2.2e-16, 1e-14, 1e-10, 1e-7, 1e-5, 1e-3])
-def test_start_at_or_beside_the_flat_position(windows, lift):
-    """Started flat, or an ulp beside it, the velocities choose the parallelograms and keep them."""
+def test_start_at_or_near_the_flat_position(windows, lift):
+    """Started flat, or an ulp near it, the velocities choose the parallelograms and keep them."""
     result = simulate(flat_four_bar(windows, 3.0, lift), 2.0, 0.01)
     k = 9.81 * ((windows + 1) / 2 + windows) / ((windows + 1) / 3 + windows)
     found = solve_ivp(
@@ -134,8 +134,8 @@ def test_start_at_or_beside_the_flat_position(windows, lift):
 
 
 @pytest.mark.parametrize("windows", [1, 2])
-def test_open_start_at_flat_is_told(windows):
-    """At the flat position one joint's velocity leaves the others open, and the result says so."""
+def test_open_start_at_flat_is_reported(windows):
+    """At the flat configuration one joint's velocity leaves the others open, and the result says so."""
     m = flat_four_bar(windows)
     m.velocities = m.velocities[:1]
     result = simulate(m, 1.0, 0.1)
@@ -184,7 +184,7 @@ def check_near_flat(starts, output_step):
 
 
 def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
-    """Slow starts beside flat, where steps have to be loosened, are still good to 2e-5."""
+    """Slow starts near flat, where steps have to be loosened, are still good to 2e-5."""
     starts = itertools.product((1, 2, 3, 5), np.linspace(0.45, 0.55, 6), (-0.003, -0.002, -0.001))
     # else these starts show nothing: choose others; measured: 7 to 11 of 72, by rounding, which differs between
     # versions of NumPy
@@ -218,10 +218,12 @@ def test_thousand_random_starts_near_flat():
     assert check_near_flat(starts, 0.03) <= 45
 
 
-def test_what_is_held_behind_crossings_is_told():
-    """Who asks for more digits than doubles hold through crossings is told; a tighter one has them, radau too."""
+def test_what_is_held_behind_crossings_is_reported():
+    """A user who requests more digits than doubles hold through crossings is reported; a tighter one has them,
+    radau too.
+    """
     speeds = (0.7, 1.0, 2.0)
-    for method, tolerance, bound, told in (
+    for method, tolerance, bound, reported in (
         ("series", 1e-11, 1e-8, True),
         ("series", 1e-12, 1e-11, False),
         ("radau", 1e-12, 1e-11, False),
@@ -232,7 +234,7 @@ def test_what_is_held_behind_crossings_is_told():
             exact = four_bar_reference(result.times, 2, speed)
             assert result.success
             assert np.abs(result.position("B0") - exact[:, :2]).max() < bound
-            assert any("after crossings" in note for note in result.notes) == told
+            assert any("after crossings" in note for note in result.notes) == reported
     pendulum = problems.get("simple-pendulum")
     result = simulate(pendulum.mechanism(), 4.0, 0.01, tolerance=1e-12)
     assert not any("after crossings" in note for note in result.notes)

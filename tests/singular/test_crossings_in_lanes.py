@@ -79,8 +79,8 @@ def test_times_of_closed_form():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("off", [-0.03, -1e-3, -1e-9, 0.0, 1e-9, 1e-3, 0.03])
-def test_crossing_beside_the_end(off):
-    """A run that ends at a crossing, a little before or behind it, tells what `simulate` tells."""
+def test_crossing_near_the_end(off):
+    """A run that ends at a crossing, a little before or after it, states what `simulate` states."""
     mechanism = n_four_bar(2)
     end = float(flat_times(2, 2.0)[1]) + off
     vary = {"bodies.crank0.mass": np.ones(16)}
@@ -90,7 +90,7 @@ def test_crossing_beside_the_end(off):
 
 
 @pytest.mark.parametrize("lean", [0.02, 0.3, 1.2])
-def test_crossing_beside_the_start(lean):
+def test_crossing_near_the_start(lean):
     """Cranks that start close to lying down, and move away from it or to it."""
     for sign in (-1.0, 1.0):
         mechanism = n_four_bar(2, lean=np.pi / 2 - lean)
@@ -130,7 +130,7 @@ def test_redundant_equations_that_change_parts_are_no_crossing():
 
 
 def test_same_bits_in_any_company():
-    """A run's bits depend neither on threads nor on its neighbours nor on whether crossings are asked for."""
+    """A run's bits depend neither on threads nor on its neighbours nor on whether crossings are requested."""
     mechanisms = members("two windows", 40)
     rng = np.random.default_rng(6)
 

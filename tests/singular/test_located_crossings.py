@@ -49,7 +49,7 @@ def times_of(result):
 
 @pytest.mark.parametrize("windows", [2, 40])
 def test_first_flat_position(windows):
-    """The instant of the first flat position by elliptic functions, to 1e-8 s."""
+    """The instant of the first flat configuration by elliptic functions, to 1e-8 s."""
     (first,) = flat_times(windows, 1.0)
     result = simulate(problems.get("n-four-bar", windows=windows).mechanism(), 1.0, 0.01)
     (crossing,) = result.crossings
@@ -66,7 +66,7 @@ def test_first_flat_position(windows):
 
 @pytest.mark.parametrize("windows", [1, 2, 3])
 def test_all_crossings_of_ten_seconds(windows):
-    """Every flat position is found between the steps, none twice, nothing else."""
+    """Every flat configuration is found between the steps, none twice, nothing else."""
     result = simulate(n_four_bar(windows), 10.0, 0.01)
     flat = flat_times(windows, 10.0)
     assert len(result.crossings) == len(flat)
@@ -88,7 +88,7 @@ def test_all_crossings_of_ten_seconds(windows):
 
 @pytest.mark.slow
 def test_all_crossings_of_forty_windows():
-    """N = 40 over 20 s: the twenty flat positions, mobility 41 at each."""
+    """N = 40 over 20 s: the twenty flat configurations, mobility 41 at each."""
     result = simulate(n_four_bar(40), 20.0, 0.01)
     flat = flat_times(40, 20.0)
     assert len(result.crossings) == len(flat) == 20
@@ -157,7 +157,7 @@ def test_mechanisms_side_by_side():
 
 
 def test_a_near_miss_is_no_crossing():
-    """A coupler longer by d passes the flat position at a distance like sqrt(d)."""
+    """A coupler longer by d passes the flat configuration at a distance like sqrt(d)."""
     values = []
     for longer in (1e-6, 1e-8):
         result = simulate(window(Mechanism("window"), "w", longer=longer), 1.0, 0.01)
@@ -181,7 +181,7 @@ def test_permanent_redundancy_is_no_crossing(make):
 
 
 def test_runs_that_start_and_end_at_a_crossing():
-    """A crossing at the first or the last instant belongs to the run; one just behind it does not."""
+    """A crossing at the first or the last instant belongs to the run; one just after it does not."""
     flat = flat_times(2, 3.0)
     result = simulate(n_four_bar(2), flat[1], flat[1] / 50)
     assert np.abs(times_of(result) - flat[:2]).max() < RIGHT
@@ -225,7 +225,7 @@ def test_the_same_crossings_in_other_words(change):
 
 
 def test_planar_in_space():
-    """Turned into space the crossings are the same, beside three redundant equations a loop."""
+    """Turned into space the crossings are the same, next to three redundant equations a loop."""
     result = simulate(n_four_bar(2, plane_to_space=in_plane_of(rotation(2), (1, 2, 3))), 3.0, 0.1)
     assert np.abs(times_of(result) - flat_times(2, 3.0)).max() < RIGHT
     assert {c.rise for c in result.crossings} == {2}
@@ -350,7 +350,7 @@ def test_slow_starts_lose_no_crossing(speed):
 
 
 def test_a_drive_does_not_make_a_near_miss_a_crossing():
-    """Crank and rod of equal length pass a singular configuration upright; 1e-8 m apart they pass beside it."""
+    """Crank and rod of equal length pass a singular configuration upright; 1e-8 m apart they pass near it."""
     results = []
     for crank in (1.0, 1.0 - 1e-8):
         m = slider_crank(0.3, crank, 1.0)
@@ -366,7 +366,7 @@ def test_a_drive_does_not_make_a_near_miss_a_crossing():
 
 
 def test_the_motions_of_a_driven_crossing():
-    """A driven parallelogram has the same motions at its flat position as a free one."""
+    """A driven parallelogram has the same motions at its flat configuration as a free one."""
     found = []
     for driven in (True, False):
         m = n_four_bar(1, speed=1.0, lean=1.0)

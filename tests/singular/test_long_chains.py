@@ -19,7 +19,7 @@ def check(scissors, tolerance, duration=2.0, **options):
     true = true[true <= result.times[-1]]
     found = np.array([c.time for c in result.crossings])
     assert len(found) == len(true), (true, found)
-    # the motion is unstable beside the upright: its error grows a hundredfold and more
+    # the motion is unstable next to the upright: its error grows a hundredfold and more
     assert np.abs(found - true).max(initial=0.0) < 1e-4 + 100 * tolerance
     assert result.near_singular == ()
     return result.status == "done"
@@ -36,7 +36,7 @@ def test_every_crossing_once(n):
 @pytest.mark.parametrize("steps", [3, 7, 20])
 @pytest.mark.parametrize("n", [3, 8, 30])
 def test_buffers_and_ends_hide_no_crossing(n, steps, monkeypatch):
-    """Wherever buffers of steps and the run itself end: beside a crossing, or samples on both sides of it."""
+    """Wherever buffers of steps and the run itself end: near a crossing, or samples on both sides of it."""
     monkeypatch.setattr(series, "FIRST_STEPS", steps)
     for seed, duration in ((2, 1.9), (2, 2.0), (5, 2.0), (5, 2.05)):
         assert check(random_scissors(n, seed), 1e-6, duration)
@@ -45,14 +45,14 @@ def test_buffers_and_ends_hide_no_crossing(n, steps, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 30])
 def test_every_crossing_of_long_ones(n):
-    """Where rounding costs the energy the run ends and says so; up to there none is missed or told twice."""
+    """Where rounding costs the energy the run ends and says so; up to there none is missed or reported twice."""
     done = [check(random_scissors(n, seed), 1e-10) for seed in range(6)]
     assert sum(done) >= 4, done
 
 
 @pytest.mark.slow
 def test_what_eps_leaves_open_does_not_add_up():
-    """A chain of 6000 windows crosses its flat position as a short one does.
+    """A chain of 6000 windows crosses its flat configuration as a short one does.
 
     With eps in all equations its steps crawled into the position: 16 and one loosened, instead of 9 to 12.
     """
@@ -63,7 +63,7 @@ def test_what_eps_leaves_open_does_not_add_up():
 
 @pytest.mark.slow
 def test_no_crossing_where_a_run_ends_before_it(monkeypatch):
-    """Its last steps are tiny, and their series lead nowhere: times far beside them are no crossings."""
+    """Its last steps are tiny, and their series lead nowhere: times far next to them are no crossings."""
     # equations that make doubles lose their way
     monkeypatch.setattr(reduce, "MOST_USERS", 32)
     # no other test has 29 cells: what is built of a structure is kept

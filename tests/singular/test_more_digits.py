@@ -115,7 +115,9 @@ def test_random_parallelograms(rounded):
 
 
 def test_a_gap_that_is_meant_is_not_fitted():
-    """A crank that is 1e-6 longer passes beside the flat position: no digits are added to that, radau agrees."""
+    """A crank that is 1e-6 longer passes near the flat configuration: no digits are added to that, radau
+    agrees.
+    """
     for longer in (1e-6, 1e-3):
         m = Mechanism("not parallel")
         places = {"A": (0.0, 0.0), "B": (0.0, 1.0), "C": (1.0, 1.0 + longer), "D": (1.0, 0.0)}
@@ -133,7 +135,7 @@ def test_a_gap_that_is_meant_is_not_fitted():
         other = simulate(m, 1.0, 0.05, method="radau", tolerance=1e-12)
         assert result.status == "done"
         assert not any("dimensions were changed" in note for note in result.notes)
-        # radau's error beside the singular configuration, where the couplers turn fast
+        # radau's error near the singular configuration, where the couplers turn fast
         assert np.abs(result.position("B") - other.position("B")).max() < 1e-9
 
 
@@ -172,7 +174,7 @@ def test_with_loads(load):
     assert np.abs(found.velocity("B0") - exact.velocity("B0")).max() < 1e-10
 
 
-def test_only_where_they_are_asked_for():
+def test_only_where_they_are_requested_for():
     """With 1e-11 and looser doubles do all; without singular configurations always."""
     assert simulate(n_four_bar(2), 2.0, 0.1, tolerance=1e-11).counters["extended_steps"] == 0
     assert simulate(pendulum(), 2.0, 0.1, tolerance=TIGHT).counters["extended_steps"] == 0
@@ -199,7 +201,7 @@ def test_equations_that_contradict_each_other_by_rounding():
 
 
 def test_where_they_lead_nowhere_doubles_go_on():
-    """From a start where motions touch: it ends as with a looser tolerance, and is told."""
+    """From a start where motions touch: it ends as with a looser tolerance, and is reported."""
     m = double_watt(np.random.default_rng(0), "tangency")
     m.set_velocity("M0", (0.0, 1.0))
     tight, loose = (simulate(m, 1.0, 0.05, method="series", tolerance=x) for x in (TIGHT, 1e-11))

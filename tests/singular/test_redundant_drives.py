@@ -68,7 +68,7 @@ def test_parts_that_are_given_back(seed, sliding, joint, motion):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_drives_that_share_a_load(seed):
-    """Equal cranks driven alike: their torques sum up to what the weight asks for, in equal parts, as flagged."""
+    """Equal cranks driven alike: their torques sum up to what the weight requires, in equal parts, as flagged."""
     rng = np.random.default_rng(seed)
     cranks, angle, rate = int(rng.integers(2, 5)), rng.uniform(0, 6), rng.uniform(0.5, 2)
     top, out = np.array([np.cos(angle), np.sin(angle)]), np.array([1.0, 0.0])
@@ -83,7 +83,7 @@ def test_drives_that_share_a_load(seed):
     assert result.status == "done", result.message
     torques = np.array([result.drive_force(f"motor{k}") for k in range(cranks)])
     wanted = (0.5 * cranks + 2.0) * 9.81 * np.cos(angle + rate * result.times)
-    # at an even rate inertia asks for nothing; some 50 N m
+    # at an even rate inertia requires nothing; some 50 N m
     np.testing.assert_allclose(torques.sum(axis=0), wanted, atol=1e-9)
     for k in range(cranks):
         share = result.reaction(f"motor{k}").components[0]

@@ -98,11 +98,11 @@ def test_a_method_that_leaves_its_motion_is_found_out(method):
         for setting in settings:
             run = simulate(both, 1.5, 0.05, method=method, **setting)
             off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
-            told = any("left its motion" in n or "is not certain" in n for n in run.notes)
+            reported = any("left its motion" in n or "is not certain" in n for n in run.notes)
             stopped = "where a series leads over it" in run.message
-            wrong += told or stopped
+            wrong += reported or stopped
             # one that is stopped keeps what is right; far less than motions part by within half a second
-            assert off < 1e-4 or told or not run.success, (case, setting)
+            assert off < 1e-4 or reported or not run.success, (case, setting)
             assert not stopped or off < 1e-4
     assert wrong
 
@@ -234,7 +234,7 @@ def test_a_run_that_ends_in_a_stretch_is_judged():
 
 
 def test_without_a_series_that_reaches_behind_nobody_can_tell():
-    """The same with a series of radius 0.1: it is useless behind the stretch, and the run must end before."""
+    """The same with a series of radius 0.1: it is useless after the stretch, and the run must end before."""
     times = np.array([-0.5, -0.3, -0.2, -0.05, 0.02, 0.2, 0.4, 0.6])
     pieces = cubic_steps(times, np.zeros(8))
     pieces.coefficients[:, :, 0] = 10.0 ** np.arange(4.0)

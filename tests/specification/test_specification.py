@@ -79,7 +79,7 @@ def make_text(
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The file that is written anew for each reading."""
+    """The file that is written again for each reading."""
     return tmp_path_factory.mktemp("specifications") / "file.xml"
 
 
@@ -193,7 +193,7 @@ def test_duration_wordings(read, words, expected):
     ],
 )
 def test_window_wordings(read, words, expected):
-    """The number of windows is a number beside N or beside windows, never a newton."""
+    """The number of windows is a number next to N or next to windows, never a newton."""
     assert read(make_text(analysis=f"<p>{words}</p>")).windows == expected
 
 
@@ -285,7 +285,7 @@ def test_gravity_wordings(read, words, size, way):
         ({"identifier": " "}, "no id"),
     ],
 )
-def test_wrong_numbers_are_refused_with_their_line(read, changes, expected):
+def test_wrong_numbers_are_rejected_with_their_line(read, changes, expected):
     """A number that cannot be meant is an error in the line where it stands."""
     with pytest.raises(SpecificationError, match=r"^file\.xml, line \d+: ") as caught:
         read(make_text(**changes))
@@ -311,7 +311,7 @@ def test_a_byte_order_mark_is_no_harm(read):
 
 
 def test_utf8_under_a_wrong_name_is_read_with_a_note(read):
-    """A file that says ISO-8859-1 and is UTF-8 keeps its accents, and a note tells."""
+    """A file that says ISO-8859-1 and is UTF-8 keeps its accents, and a note states."""
     found = read(make_text(encoding="ISO-8859-1").encode())
     assert found.authors == ["María Núñez"]
     assert "UTF-8" in found.notes[0]
@@ -331,7 +331,7 @@ def test_utf8_under_a_wrong_name_is_read_with_a_note(read):
     ],
 )
 def test_other_encodings_give_one_message(read, content, expected):
-    """What is neither UTF-8 nor ISO-8859-1 is refused by name."""
+    """What is neither UTF-8 nor ISO-8859-1 is rejected by name."""
     with pytest.raises(SpecificationError, match=expected):
         read(content)
 
@@ -390,7 +390,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_are_refused_with_one_sentence(read, name):
+def test_hostile_files_are_rejected_with_one_sentence(read, name):
     """Nothing is expanded, fetched or followed; the message is one line with the file's name, soon."""
     content, expected = HOSTILE[name]
     begin = time.process_time()
@@ -405,7 +405,7 @@ def test_hostile_files_are_refused_with_one_sentence(read, name):
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "zero byte"])
-def test_what_is_no_file_is_refused(tmp_path, kind):
+def test_what_is_no_file_is_rejected(tmp_path, kind):
     """A path that is nothing, a folder, a pipe or impossible."""
     path = tmp_path / "thing.xml"
     if kind == "folder":
@@ -420,7 +420,7 @@ def test_what_is_no_file_is_refused(tmp_path, kind):
         load_specification(path)
 
 
-def test_any_truncation_is_refused(read):
+def test_any_truncation_is_rejected(read):
     """A file that ends early is never read as if it were whole."""
     data = make_text().rstrip().encode()
     for end in range(0, len(data), 37):
@@ -477,7 +477,7 @@ def survives(read, content):
 @settings(max_examples=200, deadline=None)
 @given(data=st.binary(max_size=300))
 def test_random_bytes(read, data):
-    """Bytes, alone and behind the start of a real file."""
+    """Bytes, alone and after the start of a real file."""
     survives(read, data)
     survives(read, make_text().encode()[:700] + data)
 

@@ -121,7 +121,7 @@ def test_options_and_paths_of_a_problem():
 
 
 def test_set_is_the_same_in_all_runs():
-    """Options and paths of `set`, beside what varies."""
+    """Options and paths of `set`, next to what varies."""
     given = {"windows": 1, "bodies.crank 0.mass": "3 kg"}
     mechanism, _ = build(0, problem="n-four-bar", set=given, vary={"velocities.B0.0": [2]})
     assert len(mechanism.bodies) == 3

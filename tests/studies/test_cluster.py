@@ -24,7 +24,7 @@ from sarrus.studies.study_reader import make_study
 
 
 class Worker:
-    """A worker as the scheduler tells of it."""
+    """A worker as the scheduler states of it."""
 
     def __init__(self, number):
         self.address = f"tls://127.0.0.1:{number}"
@@ -32,22 +32,22 @@ class Worker:
 
 
 class FakeFuture:
-    """A batch on its way; it tells its end when it is asked to."""
+    """A batch on its way; it states its end when it is requested to."""
 
     def __init__(self, numbers, worker):
         self.numbers, self.worker = numbers, worker
-        self.status, self.answer, self.told = "pending", None, None
+        self.status, self.answer, self.reported = "pending", None, None
 
     def add_done_callback(self, tell):
-        self.told = tell
+        self.reported = tell
         if self.status != "pending":
             tell(self)
 
     def end(self, status, answer=None):
         if self.status == "pending":
             self.status, self.answer = status, answer
-            if self.told is not None:
-                self.told(self)
+            if self.reported is not None:
+                self.reported(self)
 
     def result(self, timeout=None):
         if isinstance(self.answer, BaseException):
@@ -77,7 +77,7 @@ class FakeCluster:
         self.ran = Counter()
 
     def nthreads(self):
-        # asked for all the time: something goes on
+        # requested all the time: something goes on
         self.go_on()
         return dict.fromkeys(self.workers, 1)
 

@@ -155,7 +155,7 @@ def test_trajectories_belong_to_their_part(tmp_path):
     assert not whole.exists()
 
 
-def test_a_second_program_is_refused(tmp_path):
+def test_a_second_program_is_rejected(tmp_path):
     """With the process that has the folder; afterwards it is free."""
     study = study_of()
     with (
@@ -237,7 +237,7 @@ def test_files_are_written_whole_or_not(tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
-# what a stranger may have put into a folder, and the word that refuses it
+# what a stranger may have put into a folder, and the word that rejects it
 LINKED = {
     "lock": "lock is a link",
     "parts": "parts is a link",
@@ -278,7 +278,7 @@ def test_nothing_is_touched_through_a_link(tmp_path, name):
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])
 @pytest.mark.parametrize("name", ["results.parquet", "overview.html"])
 def test_what_users_put_at_our_places_is_not_replaced(tmp_path, name, kind):
-    """The study is refused before it runs, with the name, and what is there stays, also with --fresh."""
+    """The study is rejected before it runs, with the name, and what is there stays, also with --fresh."""
     study = study_of()
     place, outside = tmp_path / "study", tmp_path / "outside"
     fill(place, study, range(6))
@@ -321,14 +321,14 @@ def test_files_of_users_in_a_study_stay(tmp_path):
 
 
 def test_a_file_called_lock_stays(tmp_path):
-    """One that is not ours is neither emptied nor written."""
+    """One that is not supported is neither emptied nor written."""
     (tmp_path / LOCK).write_text("combination: 1234")
     with pytest.raises(StudyError, match="sarrus did not write it"), opened(tmp_path, study_of()):
         pass
     assert (tmp_path / LOCK).read_text() == "combination: 1234"
 
 
-def test_a_lock_with_another_name_is_refused(tmp_path):
+def test_a_lock_with_another_name_is_rejected(tmp_path):
     """A hard link would be truncated elsewhere."""
     study = study_of()
     fill(tmp_path / "study", study, [0])
@@ -350,7 +350,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", [*ODD, "deep", "a pipe"])
-def test_odd_manifests_are_refused(tmp_path, name):
+def test_odd_manifests_are_rejected(tmp_path, name):
     """Wrong types, nesting without end, no plain file: a sentence each."""
     study = study_of()
     fill(tmp_path, study, [0])

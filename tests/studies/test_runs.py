@@ -215,7 +215,7 @@ def test_keys_follow_the_configuration():
     assert run_key(one.plan, [2.0]) != run_key(other.plan, [2.0])
 
 
-# ends the run that is stuck, behind the test
+# ends the run that is stuck, after the test
 OVER = threading.Event()
 
 

@@ -124,7 +124,7 @@ def test_a_variable_at_two_paths_is_one_value():
 
 
 def test_counting_needs_no_drawing():
-    """A billion runs are counted (and refused) before they are made."""
+    """A billion runs are counted (and rejected) before they are made."""
     study = make_study({"problem": "double-four-bar", "vary": {"windows": [1, 2, 3]}})
     assert count_runs(study) == 3
     values = {"range": {"from": 0.5, "to": 2, "count": 100000}}

@@ -112,7 +112,7 @@ def test_slips_are_named_with_line_and_key(folder, old, new, words):
         load_text(folder, GOOD.replace(old, new))
 
 
-def test_all_slips_are_told_at_once(folder):
+def test_all_slips_are_reported_at_once(folder):
     """Two wrong paths, two lines."""
     text = GOOD.replace("crank 0.mass", "crank 0.mas").replace("crank 1.mass", "crank 1.mas")
     with pytest.raises(ModelFileError) as caught:
@@ -131,14 +131,16 @@ def test_all_slips_are_told_at_once(folder):
     ],
 )
 def test_one_slip_is_one_sentence(folder, old, new):
-    """Where `false` may stand as well as a mapping, nothing is told of the alternative that was not written."""
+    """Where `false` may stand as well as a mapping, nothing is reported of the alternative that was not
+    written.
+    """
     with pytest.raises(ModelFileError) as caught:
         load_text(folder, GOOD.replace(old, new))
     assert len(caught.value.problems) == 1, caught.value.problems
 
 
 def test_functions_of_files_and_of_python(folder):
-    """The text of a function belongs to the study; a broken file is told."""
+    """The text of a function belongs to the study; a broken file is reported."""
     (folder / "mine.py").write_text("def peak(result, mechanism):\n    return 1\n")
     study = load_text(folder, GOOD.replace("{span: B0.x}", "{function: mine.py:peak}"))
     assert "def peak" in study.identity["functions"]["mine.py:peak"]
@@ -173,7 +175,7 @@ def test_the_digest_follows_what_matters(folder):
     assert changed.plan.digest != study.plan.digest
 
 
-def test_the_schema_accepts_the_good_file_and_refuses_slips(folder):
+def test_the_schema_accepts_the_good_file_and_rejects_slips(folder):
     """What editors check."""
     jsonschema = pytest.importorskip("jsonschema")
     import yaml

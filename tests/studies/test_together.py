@@ -100,7 +100,7 @@ def test_others_are_left(keys):
 
 
 def test_masses_that_cannot_be_are_left():
-    """A negative mass is told by the run that has it."""
+    """A negative mass is reported by the run that has it."""
     plan, values = make_plan()
     values = [list(row) for row in values]
     values[4][0] = -1.0
@@ -121,7 +121,7 @@ def test_batches_use_it():
 
 
 def test_batches_of_which_nothing_is_for_lanes():
-    """All of them refused, whatever starts them, or of too many steps: left to single runs."""
+    """All of them rejected, whatever starts them, or of too many steps: left to single runs."""
     spun = sarrus.problems.get("double-four-bar").mechanism()
     spun.velocities = []
     spun.set_angular_velocity("crank 0", 1.0)

@@ -43,7 +43,7 @@ def twist_between(before, after, h):
 
 
 def own_twists(equations, kind, parameters, whole):
-    """Velocities of the joint's own freedoms, one for each parameter."""
+    """Velocities of the joint's own degrees of freedom, one for each parameter."""
     h, out = 1e-5, []
     for i in range(len(parameters)):
         sides = []

@@ -80,14 +80,14 @@ def test_mobility_and_redundancy(name, seed):
 
 
 def test_platforms_on_crosses():
-    """Tsai's has three freedoms; that of Seoul five where it stands level, and three beside it."""
+    """Tsai's has three degrees of freedom; that of Seoul five where it stands level, and three near it."""
     assert numbers(inspect(three_upu(radial=False))) == (3, 3, 3, 0, 0, ("regular",))
     assert numbers(inspect(three_upu(radial=True))) == (3, 5, 3, 2, 0, ("crossing",))
     assert numbers(inspect(three_upu(radial=True, shift=(0.1, 0.2))))[:5] == (3, 3, 3, 0, 0)
 
 
 def test_locked_legs_do_not_hold_a_level_platform():
-    """The robot of Seoul with its legs held keeps two freedoms where it stands level; beside it none."""
+    """The robot of Seoul with its legs held keeps two degrees of freedom where it stands level; near it none."""
     for shift, here in (((0.0, 0.0), 2), ((0.1, 0.2), 0)):
         m = three_upu(radial=True, shift=shift)
         for i in range(3):
@@ -97,8 +97,10 @@ def test_locked_legs_do_not_hold_a_level_platform():
         assert ("leave 2 degrees of freedom" in str(found)) == bool(here)
 
 
-def test_as_many_freedoms_more_in_a_run_as_in_an_inspection():
-    """The branches of the robot of Seoul at its level position know that its motion has three freedoms."""
+def test_as_many_degrees_of_freedom_more_in_a_run_as_in_an_inspection():
+    """The branches of the robot of Seoul at its level position know that its motion has three degrees of
+    freedom.
+    """
     m = three_upu(radial=True)
     model = make_model(m)
     found = find_branches(model, make_joint_equations(m), np.zeros(model.coordinates))
@@ -108,13 +110,13 @@ def test_as_many_freedoms_more_in_a_run_as_in_an_inspection():
 
 @pytest.mark.parametrize("units", [2, 6, 15, 30])
 def test_scissors(units):
-    """One freedom, nothing redundant, however long."""
+    """One degree of freedom, nothing redundant, however long."""
     assert numbers(inspect(scissors(units))) == (1, 1, 1, 0, 0, ("regular",))
 
 
 @pytest.mark.parametrize("units", [2, 6, 10, 20])
 def test_folded_scissors(units):
-    """On one line pairs of bars may turn as one, a freedom a unit; opening is the motion with one."""
+    """On one line pairs of bars may turn as one, a degree of freedom a unit; opening is the motion with one."""
     found = inspect(scissors(units, 0.0))
     assert numbers(found) == (1, units + 1, 1, units, 0, ("crossing",))
     assert found.mobility.dimensions == (1, units)
@@ -126,7 +128,9 @@ def test_folded_scissors(units):
 
 @pytest.mark.parametrize("windows", [3, 9, 16])
 def test_parallelograms_in_line(windows):
-    """Each of them may go on crossed or not: all motions have one freedom, however small a part of them is."""
+    """Each of them may go on crossed or not: all motions have 1 degree of freedom, however small a part of
+    them is.
+    """
     rng = np.random.default_rng(windows)
     found = inspect(flat_parallelograms(rng.uniform(0.5, 1.6, windows), rng.uniform(0.6, 1.2)))
     assert numbers(found) == (1, windows + 1, 1, windows, 0, ("crossing",))
@@ -237,7 +241,7 @@ def test_stacked_platforms_rise_straight():
 
 
 def test_wunderlich_whichever_bar_is_held():
-    """In line six velocities are free, and motions with one and with two freedoms meet; upright it has two.
+    """In line the instantaneous mobility is six, and branches of mobility one and two meet; upright it is two.
 
     It is the same linkage whichever bar is the ground.
     """
@@ -338,8 +342,10 @@ def test_shaky_to_a_high_order(slots):
 
 @pytest.mark.parametrize("axes", [1, 2])
 @pytest.mark.parametrize("off", [1e-10, 1e-7])
-def test_almost_two_freedoms(off, axes):
-    """A spherical 5R with axes that miss the point: one freedom is left, or none; the rest is play, and told."""
+def test_almost_two_degrees_of_freedom(off, axes):
+    """A spherical 5R with axes that miss the point: 1 degree of freedom is left, or none; the rest is play,
+    and reported.
+    """
     found = inspect(spherical_chain(5, np.random.default_rng(axes), off, axes))
     assert found.locked is not None
     assert (found.locked.freedoms, found.locked.exact) == (axes, 2 - axes)
@@ -352,7 +358,7 @@ def test_almost_two_freedoms(off, axes):
 
 
 def test_sources_are_in_the_bibliography():
-    """Every key named beside a linkage is an entry."""
+    """Every key named next to a linkage is an entry."""
     root = Path(__file__).parents[2]
     entries = set(re.findall(r"@\w+\{(\w+),", (root / "docs/references.bib").read_text()))
     text = Path(linkages.__file__).read_text()

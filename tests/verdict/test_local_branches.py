@@ -16,6 +16,7 @@ from branch_cases import (
     three_rrr,
 )
 from builders import bricard, n_four_bar
+from degenerate_linkages import disturbed
 from linkages import (
     bennett,
     copy_of,
@@ -23,6 +24,7 @@ from linkages import (
     double_watt,
     flat_parallelograms,
     framework,
+    sarrus_linkage,
     sarrus_stack,
     scissors,
     slider_crank,
@@ -237,7 +239,7 @@ def test_directions_of_the_kite():
 
 @pytest.mark.parametrize("angle", [-2.0, -1.0, -0.3, 0.1, 0.3, 0.7, 1.9])
 def test_a_crank_at_rest_has_finite_mobility_one(angle):
-    """Two velocities, one freedom, at every angle, also in an inspection."""
+    """Two velocities, one degree of freedom, at every angle, also in an inspection."""
     found = sarrus.inspect(crank_at_rest(angle))
     assert (found.mobility_here, found.mobility_motion) == (2, 1)
     assert found.branches.classification == "infinitesimally mobile"
@@ -267,7 +269,9 @@ REGULAR = {
 
 @pytest.mark.parametrize("name", REGULAR)
 def test_regular_configurations(name):
-    """One branch with all first-order freedoms, also where equations are redundant everywhere or none is left."""
+    """One branch with all first-order degrees of freedom, also where equations are redundant everywhere or
+    none is left.
+    """
     make, freedoms = REGULAR[name]
     b = sarrus.branches(make())
     assert (b.classes, b.freedoms, b.dimensions, b.decided) == (
@@ -287,7 +291,7 @@ def test_wunderlich(held):
 
 
 def test_modes_of_a_kinematotropic_platform():
-    """A 3-UPU robot of Seoul type at its singular configuration: two modes with three freedoms each."""
+    """A 3-UPU robot of Seoul type at its singular configuration: two modes with three degrees of freedom each."""
     b = sarrus.branches(three_upu(radial=True))
     assert [x.dimension for x in b] == [3, 3]
     assert b.classification == "transversal crossing"
@@ -316,14 +320,14 @@ def test_equal_windows_have_one_branch_for_each_crank(windows):
 
 
 def test_ten_independent_loops():
-    """Loops that share no body are combined without a search: 2^10 branches, each with ten freedoms."""
+    """Loops that share no body are combined without a search: 2^10 branches, each with ten degrees of freedom."""
     b = sarrus.branches(apart(*[kite()] * 10))
     assert b.count == 1024
     assert {x.dimension for x in b} == {10}
     assert sarrus.branches(apart(*[kite()] * 16), most=4).count == 2**16
 
 
-def test_loops_that_share_a_body_but_no_freedoms():
+def test_loops_that_share_a_body_but_no_degrees_of_freedom():
     """A kite on the moving long bar of another one: each goes on as if alone, two branches each."""
     places = np.array([(0, 0), (1, 0), (3, 0), (1, 0), (4, 0), (3, 0)], dtype=float)
     bars = [(0, 1), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 1)]
@@ -375,7 +379,7 @@ def test_ends_of_a_cusp_lie_on_one_side():
 
 
 def test_branches_of_a_run_and_of_the_same_configuration():
-    """At a crossing of a run there are the branches of the flat position, the motion so far first."""
+    """At a crossing of a run there are the branches of the flat configuration, the motion so far first."""
     run = sarrus.simulate(n_four_bar(2), 1.0, 0.1, at_crossing="branches")
     alone = sarrus.branches(n_four_bar(2, speed=0.0, lean=np.pi / 2))
     there = run.branches
@@ -426,3 +430,10 @@ def test_the_figure_has_a_panel_for_each_point(points):
     assert all(len(a.lines) == 3 for a in figure.axes)
     with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
         sarrus.branches(kite()).plot("nowhere")
+
+
+def test_redundant_equations_next_to_a_chain_of_quadrics():
+    """A folded Sarrus linkage with errors of 1e-12: the swing of both legs, and the platform's motion."""
+    for m in (sarrus_linkage(1.0), disturbed(sarrus_linkage(1.0), 1e-12, 869)):
+        b = sarrus.branches(m)
+        assert (b.classification, b.dimensions, b.decided) == ("transversal crossing", (1, 2), True)

@@ -106,8 +106,8 @@ def test_simulation_within_the_misfit(longer):
 
 
 @pytest.mark.slow
-def test_simulation_refused_or_allowed():
-    """Beyond the tolerance it is refused with the numbers; more may be allowed; 0 takes it as it is."""
+def test_simulation_rejected_or_allowed():
+    """Beyond the tolerance it is rejected with the numbers; more may be allowed; 0 takes it as it is."""
     m = longer_bricard(1e-6)
     with pytest.raises(
         MechanismError, match=r"'Bricard' is locked.*misfit of 9.64e-08 m, and 5e-09 m"
@@ -127,7 +127,7 @@ def test_simulation_refused_or_allowed():
     "m", [longer_bricard(1e-3), longer_bricard(1e-6, 0.0), three_cranks(1e-6)], ids=lambda m: m.name
 )
 def test_mended_dimensions_move_exactly(m):
-    """The nearest dimensions found have one freedom and one dependent equation all along a run."""
+    """The nearest dimensions found have one degree of freedom and one dependent equation all along a run."""
     locked = find_locked(make_joint_equations(m))
     mended = mend_geometry(m, locked)
     assert mended.left < 1e-12
@@ -173,7 +173,7 @@ def test_assembled_and_bridged(longer):
 
 
 def test_bad_input_gets_a_verdict():
-    """A free body, a body welded twice, a body with no freedom: words, not an exception."""
+    """A free body, a body welded twice, a body with no degree of freedom: words, not an exception."""
     m = Mechanism("odd", gravity=(0, 0, -9.81))
     m.body("stone", 1.0, (0, 0, 0), (1, 1, 1))
     assert inspect(m).classification == "regular"
@@ -232,7 +232,7 @@ def test_axes_that_are_parallel_stay_so(seed):
 
 
 def test_a_linkage_that_moves_is_followed_once(monkeypatch):
-    """Not again when nothing of it changed; one of other dimensions is looked at anew."""
+    """Not again when nothing of it changed; one of other dimensions is looked at again."""
     followed = []
     bridge = run_single.bridge_misfit
 

@@ -24,14 +24,14 @@ FLAT = np.pi / 2
 
 
 def test_double_four_bar():
-    """Count, mobility and mobility of the motion are 1 away from the flat position."""
+    """Count, mobility and mobility of the motion are 1 away from the flat configuration."""
     for lean in (0.0, 0.4, -1.2):
         assert numbers(inspect(n_four_bar(2, lean=lean))) == (1, 1, 1, 0, 0, ("regular",))
 
 
 @pytest.mark.parametrize("windows", [1, 2, 3, 10, 40])
-def test_flat_four_bar_has_one_freedom_for_each_crank(windows):
-    """At the flat position the N four-bar has N + 1 freedoms, on its motion 1."""
+def test_flat_four_bar_has_one_degree_of_freedom_for_each_crank(windows):
+    """At the flat configuration the N four-bar has N + 1 degrees of freedom, on its motion 1."""
     found = inspect(n_four_bar(windows, lean=FLAT))
     assert numbers(found) == (1, windows + 1, 1, windows, 0, ("crossing",))
     # the pose has the rounding of cos(pi/2) only
@@ -100,7 +100,7 @@ def test_straight_sarrus_linkage():
 
 
 def test_stewart_platform():
-    """Six leg spins and nothing else; one shaky freedom at a quarter turn, three if similar."""
+    """Six leg spins and nothing else; one shaky degree of freedom at a quarter turn, three if similar."""
     found = inspect(stewart(0.3))
     assert numbers(found) == (6, 6, 6, 0, 0, ("locked",))
     assert found.mobility.idle_spins == tuple(f"leg{i}" for i in range(6))
@@ -153,7 +153,7 @@ def test_point_masses_and_other_bodies_without_extent():
 
 
 def test_errors_are_those_of_the_mechanism():
-    """What cannot be simulated is refused with the same message."""
+    """What cannot be simulated is rejected with the same message."""
     with pytest.raises(MechanismError, match="no bodies"):
         inspect(Mechanism("bad"))
     with pytest.raises(MechanismError, match="not a mechanism"):

@@ -85,7 +85,7 @@ def test_four_bar_by_hand():
     result = simulate(m, 2.0, 0.01)
     coupler = 0.5 * (result.acceleration("coupler0") - m.gravity)
     crank = result.acceleration("crank0") - m.gravity
-    # towards the flat position reactions grow like one over the distance from it, and so does rounding
+    # towards the flat configuration reactions grow like one over the distance from it, and so does rounding
     far = np.abs(result.position("B0")[:, 1]) > 0.05
     for joint in ("B0", "B1"):
         force = result.reaction(joint, "coupler0").force

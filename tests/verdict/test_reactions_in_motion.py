@@ -119,7 +119,7 @@ def test_slider_on_a_slope(R):
 
 def test_output_at_a_crossing():
     """At the flat configuration the forces along the cranks are unbounded; next to it they are unique."""
-    # the first flat position by elliptic functions, to rounding
+    # the first flat configuration by elliptic functions, to rounding
     crossing = flat_times(2, 1.0)[0]
     result = simulate(n_four_bar(2), 2 * crossing, crossing, tolerance=1e-13)
     reactions = result.reactions
@@ -132,7 +132,7 @@ def test_output_at_a_crossing():
 
 
 def test_outputs_close_to_a_crossing():
-    """Close to the flat position the smallest value falls like the distance, and the text says so."""
+    """Close to the flat configuration the smallest value falls like the distance, and the text says so."""
     crossing = flat_times(2, 1.0)[0]
     step = crossing * (1 - 1e-5)
     result = simulate(n_four_bar(2), 2 * step, step)

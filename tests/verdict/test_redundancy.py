@@ -73,7 +73,7 @@ def test_four_bar_in_space_as_sentences():
 
 
 def test_flat_four_bar_as_sentences():
-    """At the flat position the equations along the line depend on each other, but only there."""
+    """At the flat configuration the equations along the line depend on each other, but only there."""
     found = inspect(n_four_bar(2, lean=np.pi / 2))
     assert [str(s) for s in found.redundancy.sets] == [
         f"loop A{i}-B{i}-B{i + 1}-A{i + 1}: the equations along x at A{i}, B{i}, B{i + 1} and A{i + 1} "
@@ -206,6 +206,6 @@ def test_words_of_replacements_are_joints():
 
 
 def test_bricard_takes_no_ball():
-    """In Bricard's linkage a ball joint would add a freedom; a hinge that slides would not."""
+    """In Bricard's linkage a ball joint would add a degree of freedom; a hinge that slides would not."""
     words = {r.by for r in inspect(bricard()).redundancy.replacements}
     assert words == {"a hinge that may slide along its axis"}

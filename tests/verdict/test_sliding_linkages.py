@@ -56,7 +56,7 @@ def test_stewart_platform_on_links():
 
 
 def test_trammel():
-    """A rod on two lines has one freedom, also where one end is at the corner."""
+    """A rod on two lines has one degree of freedom, also where one end is at the corner."""
     for angle in (0.4, 0.0, np.pi / 2):
         assert numbers(inspect(trammel(angle))) == (1, 1, 1, 0, 0, ("regular",))
 
@@ -100,7 +100,7 @@ def test_doubled_joint(name, joint, rows):
 
 
 def test_driven_slider_crank():
-    """One freedom, driven; the mobility is that of the joints, what drives leave is told beside it."""
+    """One degree of freedom, driven; the mobility is that of the joints, what drives leave is reported near it."""
     found = inspect(slider_crank(0.7))
     assert numbers(found) == (1, 1, 1, 0, 0, ("regular",))
     assert (found.driven.free_here, found.driven.free_motion, found.driven.idle_here) == (0, 0, 0)
@@ -112,7 +112,7 @@ def test_driven_slider_crank():
 
 
 def test_one_drive_too_many():
-    """Two drives for one freedom depend on each other, named in the loop."""
+    """Two drives for one degree of freedom depend on each other, named in the loop."""
     m = slider_crank(0.7)
     m.drive("ram", "P", 0.0)
     found = inspect(m)
@@ -139,8 +139,8 @@ def test_dead_position_of_a_drive():
     assert not found.driven.sets[0].permanent
 
 
-def test_some_freedoms_driven():
-    """A driven double pendulum has one freedom left; a driven link is none of the joints' equations."""
+def test_some_degrees_of_freedom_driven():
+    """A driven double pendulum has one degree of freedom left; a driven link is none of the joints' equations."""
     m = Mechanism("double pendulum")
     m.rod("a", (0, 0), (1, 0), mass=1)
     m.rod("b", (1, 0), (2, 0), mass=1)
@@ -158,7 +158,7 @@ def test_some_freedoms_driven():
 
 
 def test_drives_of_a_large_mechanism():
-    """N = 300 with a drive: one freedom, driven, found body by body."""
+    """N = 300 with a drive: one degree of freedom, driven, found body by body."""
     m = n_four_bar(300, lean=0.2)
     m.drive("motor", "A0", 0.0)
     found = inspect(m)

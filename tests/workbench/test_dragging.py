@@ -109,7 +109,7 @@ def test_the_hand_begins_where_the_motion_is():
         ({"body": "crank 0", "at": [0, 0], "to": [0, 0], "pose": [1.0]}, "another mechanism"),
     ],
 )
-def test_pulls_that_mean_nothing_are_refused(asked, why):
+def test_pulls_that_mean_nothing_are_rejected(asked, why):
     """A sentence, not a traceback."""
     data = to_data(sarrus.problems.get("double-four-bar").mechanism())
     with pytest.raises(sarrus.MechanismError, match=why):

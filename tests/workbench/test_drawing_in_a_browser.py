@@ -176,6 +176,6 @@ def test_curves_over_an_angle_and_the_design(browser):
         assert x == pytest.approx(np.degrees(2.0), rel=1e-6)
         page.click("#design summary")
         page.wait_for_selector("#design .plot .main-svg")
-        told = page.inner_text("#design")
+        reported = page.inner_text("#design")
         for line in str(sarrus.design(m)).splitlines():
-            assert line in told
+            assert line in reported

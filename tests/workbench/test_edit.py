@@ -41,7 +41,7 @@ def reloaded(data):
     return from_data(yaml.safe_load(to_text(data)))
 
 
-def test_a_drawn_four_bar_moves_with_one_freedom():
+def test_a_drawn_four_bar_moves_with_one_degree_of_freedom():
     """Bars join what is where they begin and end; mobility 1; energy is kept."""
     m = reloaded(draw(*FOUR_BAR))
     assert [j.bodies for j in m.joints] == [
@@ -58,7 +58,7 @@ def test_a_drawn_four_bar_moves_with_one_freedom():
 
 
 def test_springs_motors_points_sliders_simulate():
-    """A slider-crank with motor and spring, drawn: the slider stays on its line, the crank turns as told."""
+    """A slider-crank with motor and spring, drawn: the slider stays on its line, the crank turns as reported."""
     data = draw(
         {"do": "ground", "at": [0.0, 0.0]},
         line("bar", (0, 0), (0, 0.3)),
@@ -176,7 +176,7 @@ def test_random_drawings_load_or_say_why(seed):
     ],
     ids=str,
 )
-def test_changes_that_mean_nothing_are_told(change):
+def test_changes_that_mean_nothing_are_reported(change):
     """A sentence that says what to do; the data are untouched."""
     data = draw(*FOUR_BAR)
     before = copy.deepcopy(data)
@@ -186,7 +186,7 @@ def test_changes_that_mean_nothing_are_told(change):
 
 
 def test_space_is_not_drawn_in():
-    """A mechanism in space is refused."""
+    """A mechanism in space is rejected."""
     data = to_data(sarrus.problems.get("rectangular-bricard").mechanism())
     with pytest.raises(sarrus.MechanismError, match="in the plane"):
         edit(data, {"do": "ground", "at": [0, 0]})

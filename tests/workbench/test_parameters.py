@@ -228,8 +228,8 @@ def test_options_of_a_problem_have_sliders():
 
 
 @pytest.mark.parametrize("value", ["1", True, float("nan"), None, [1.0]])
-def test_what_is_no_number_is_refused(value):
-    """A value that is no finite number is told with its path."""
+def test_what_is_no_number_is_rejected(value):
+    """A value that is no finite number is reported with its path."""
     data = to_data(sarrus.problems.get("simple-pendulum").mechanism())
     with pytest.raises(sarrus.MechanismError, match=r"bodies\.bob\.mass"):
         with_values(data, {"bodies.bob.mass": value})
@@ -260,7 +260,7 @@ def test_units_are_those_that_files_read(name):
             continue
         path, value = p.path, f"{p.value!r} {p.unit}"
         if parts[-1].isdigit() and "polynomial" not in parts:
-            # units are told apart for whole vectors
+            # units are reported apart for whole vectors
             path = join_path(parts[:-1])
             value = f"{get_value(data, path)} {p.unit}"
         assert to_data(from_data(set_value(data, path, value), check=False)) == same, p

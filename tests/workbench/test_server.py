@@ -1,4 +1,4 @@
-"""The server: who is answered, what is refused, that only the newest question counts, and how files are saved."""
+"""The server: who is answered, what is rejected, that only the newest question counts, and how files are saved."""
 
 import http.client
 import json
@@ -99,7 +99,7 @@ def test_only_the_own_page_with_the_token_is_answered(client):
 
 
 def test_a_code_is_exchanged_for_the_cookie_once(client):
-    """The answer sets the cookie and leads on without the code; a second use, and a wrong code, are refused."""
+    """The answer sets the cookie and leads on without the code; a second use, and a wrong code, are rejected."""
     guard = client.bench.guard
     target = guard.make_address().removeprefix(guard.origin)
     for strange in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
@@ -147,7 +147,7 @@ def test_codes_that_nobody_uses_are_not_kept_for_ever():
 
 
 @pytest.mark.parametrize("target", ["/solve", "/pull", "/edit", "/from-here", "/text", "/save"])
-def test_questions_of_strangers_are_refused(client, target):
+def test_questions_of_strangers_are_rejected(client, target):
     """Without the cookie, from another page or from none, with the token in the address: no answer, no work."""
     body = json.dumps({"page": "x", "number": 1, "data": client.bench.data})
     token = client.bench.guard.token
@@ -181,7 +181,7 @@ def test_questions_of_strangers_are_refused(client, target):
         (b"", {"Content-Length": "\u00b2"}, 413),
     ],
 )
-def test_bodies_that_are_no_question_are_refused(client, body, headers, status):
+def test_bodies_that_are_no_question_are_rejected(client, body, headers, status):
     """Too large ones before they are read; others with a sentence. The server goes on."""
     found, text, _ = client.request("POST", "/solve", body, **client.own, **headers)
     assert found == status
@@ -377,7 +377,7 @@ def test_a_run_is_given_up_while_it_is_made(client):
         assert len(heard) == last
 
 
-def test_a_problem_is_made_anew_with_other_options():
+def test_a_problem_is_made_again_with_other_options():
     """Four windows instead of two, with the gravity that was set; no options without a problem."""
     data = to_data(sarrus.problems.get("n-four-bar").mechanism())
     bench = Workbench(data, OpenedFile(None), port=0, problem=("n-four-bar", {}))
@@ -393,7 +393,7 @@ def test_a_problem_is_made_anew_with_other_options():
         bench.close()
 
 
-def test_a_fault_of_ours_is_told_and_the_server_goes_on(client):
+def test_a_fault_of_ours_is_reported_and_the_server_goes_on(client):
     """Whatever an answer raises becomes a sentence of the page."""
     bench, solve = client.bench, client.bench.answers["/solve"]
     bench.answers["/solve"] = lambda question: 1 / 0
@@ -446,7 +446,7 @@ def test_nothing_is_written_until_save_and_then_only_the_number(saved):
     assert os.listdir(path.parent) == ["my.yaml"]
 
 
-def test_what_cannot_be_patched_is_written_anew_and_told(saved):
+def test_what_cannot_be_patched_is_written_again_and_reported(saved):
     """A drawn change: the file loads, and the loss of comments is said."""
     client, path, data = saved
     new = client.ask("/edit", data=data, change={"do": "point", "at": [1.0, 0.0]})["data"]
@@ -456,7 +456,7 @@ def test_what_cannot_be_patched_is_written_anew_and_told(saved):
 
 
 def test_nothing_is_written_through_a_link_or_over_a_stranger(saved, tmp_path):
-    """A link in the file's place is refused, its target untouched; a file that changed asks once more."""
+    """A link in the file's place is rejected, its target untouched; a file that changed requests once more."""
     client, path, data = saved
     path.write_text("changed meanwhile", encoding="utf-8")
     values = {"bodies.bob.inertia": 0.3}
@@ -497,7 +497,7 @@ def test_an_empty_plane_is_no_error(client):
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 99999, 10**300])
-def test_ports_that_no_machine_has_are_refused(port):
+def test_ports_that_no_machine_has_are_rejected(port):
     """A sentence with the number, however long it is."""
     with pytest.raises(ValueError, match=r"^port \S{1,20}; give a number from 0 to 65535$"):
         Workbench(EMPTY, OpenedFile(None), port=port)
@@ -551,7 +551,7 @@ def test_no_request_of_a_stranger_reaches_the_terminal(client, capfd):
     assert client.request("GET", "/", Cookie=client.own["Cookie"])[0] == 200
 
 
-def test_a_port_in_use_is_told(client):
+def test_a_port_in_use_is_reported(client):
     """A sentence with what to do."""
     with pytest.raises(ValueError, match="--port"):
         Workbench(EMPTY, OpenedFile(None), port=client.port)

@@ -49,7 +49,7 @@ def test_dragging_a_slider_solves_again(browser):
         assert seen.document()["values"] == {}
 
 
-def test_a_typed_error_is_told_and_mended(browser):
+def test_a_typed_error_is_reported_and_mended(browser):
     """A negative mass: a sentence, the last picture stays; a good value makes it run again."""
     with opened(browser, four_bar()) as seen:
         page = seen.page

@@ -104,12 +104,12 @@ def _contradiction(mechanism: Mechanism) -> str:
     kinds = {j.name: j.kind.row.coordinate for j in mechanism.joints}
     units = {d.name: "rad/s" if kinds[d.joint] == "angle" else "m/s" for d in mechanism.drives}
     nearest = _nearest_rates(equations, rates, units)
-    told = [
+    listed = [
         f"'{name}' {rate:.4g} {units[name]}"
         + (f" (possible: {nearest[name]:.4g})" if name in nearest else "")
         for name, rate in rates.items()
     ]
-    return f"{what}: {', '.join(told)}. Drive fewer joints, or give motions that fit each other"
+    return f"{what}: {', '.join(listed)}. Drive fewer joints, or give motions that fit each other"
 
 
 def _nearest_rates(

@@ -46,20 +46,21 @@ class BenchCell:
         raise NotImplementedError
 
     def load(self, path: Path, kind: type[CellRecord]) -> Record | None:
-        """Return its stored record if it is valid and of this problem, method, setting and version; else None."""
+        """Return its stored record if it ran and is of this problem, method, setting and version; else None."""
         try:
             record = read_record(path, kind)
         except (OSError, InvalidRecordError):
             return None
         problem = self.problem
         wanted = {"method": self.method, self.kind: self.setting, **self.about()}
-        told = {"id": problem.id, "version": problem.version, "options": problem.options}
+        same = {"id": problem.id, "version": problem.version, "options": problem.options}
         fits = (
             record["versions"].get("sarrus") == __version__
-            and told.items() <= record["problem"].items()
+            and same.items() <= record["problem"].items()
             and wanted.items() <= record.items()
         )
-        return record if fits else None
+        # with another budget a cell may run that was left out before
+        return record if fits and record["status"] != SKIPPED else None
 
     def take(self, path: Path, found: Record | None, run: Callable[[], Record]) -> Record:
         """Return the record that was found, or run the cell and store its record."""

@@ -99,16 +99,16 @@ def find_meaning(
     lines: Iterable[list[str]],
     width: int,
     problem: Problem,
-    asked: str | None = None,
+    given: str | None = None,
     degrees: bool = False,
 ) -> Meaning:
-    """Identify the fields of rows; lines: fields of the lines before the first row; asked: the user's words.
+    """Identify the fields of rows; lines: fields of the lines before the first row; given: the user's words.
 
     degrees: angles without a unit are in degrees. Raises HeadError.
     """
     heads, units = _find_heads(list(lines), width)
-    if asked is not None:
-        return _as_asked(asked, heads, width, problem)
+    if given is not None:
+        return _as_given(given, heads, width, problem)
     if heads:
         by_heads = _by_heads(heads, units, problem, degrees)
         if by_heads is not None:
@@ -122,9 +122,9 @@ def find_meaning(
         return Meaning(wanted, (1.0,) * width, notes)
     places = ("t", *(c for c in problem.reference_columns(np.zeros(1)) if c in ("x", "y", "z")))
     if 1 < width < len(wanted) and wanted[:width] == places[:width]:
-        told = f"{width} columns without heads were read as {' '.join(wanted[:width])}, the first of the source's"
+        note = f"{width} columns without heads were read as {' '.join(wanted[:width])}, the first of the source's"
         return Meaning(
-            wanted[:width], (1.0,) * width, (f"{told}; if they are others, say --columns",)
+            wanted[:width], (1.0,) * width, (f"{note}; if they are others, say --columns",)
         )
     raise HeadError("")
 
@@ -226,10 +226,10 @@ def _factor(head: Head, name: str, unit: str, degrees: bool) -> float:
     return scales[unit.lower()]
 
 
-def _as_asked(asked: str, heads: list[Head], width: int, problem: Problem) -> Meaning:
+def _as_given(specified: str, heads: list[Head], width: int, problem: Problem) -> Meaning:
     """Apply the user's specification: names in the order of the file, or name=header."""
     known = {*problem.columns, *problem.reference_columns(np.zeros(1))}
-    parts = [part.strip() for part in asked.split(",")]
+    parts = [part.strip() for part in specified.split(",")]
     names: list[str | None] = [None] * width
     if any("=" in part for part in parts):
         texts = [h.text for h in heads]
@@ -253,9 +253,9 @@ def _as_asked(asked: str, heads: list[Head], width: int, problem: Problem) -> Me
     twice = [n for n in given if given.count(n) > 1]
     if twice or "t" not in given or len(given) < 2:
         what = f"'{twice[0]}' stands twice" if twice else "t and one more column are needed"
-        raise HeadError(f"--columns {asked}: {what}")
+        raise HeadError(f"--columns {specified}: {what}")
     return Meaning(
-        tuple(names), (1.0,) * width, (f"read as told: {' '.join(n or '-' for n in names)}",)
+        tuple(names), (1.0,) * width, (f"read as given: {' '.join(n or '-' for n in names)}",)
     )
 
 

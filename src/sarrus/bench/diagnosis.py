@@ -175,7 +175,7 @@ def _remarks(sample: Sample) -> Iterator[str]:
     first = 0.0 if energy is None else float(energy[0])
     if first != 0.0:
         yield (
-            f"the energy starts with {first:.6g} J; the source asks for 0 at the start "
+            f"the energy starts with {first:.6g} J; the source requires 0 at the start "
             "(the drift is counted from the first value)"
         )
     for level in ("position", "velocity", "acceleration"):
@@ -247,24 +247,24 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     least = max(rounding, RIVAL * min(x.left for x in good))
     rivals = sorted((x for x in good if x.left < least), key=lambda x: (x.digits, x.left))
     best = rivals[0]
-    told = f"{best.sentence} (then the error is {best.left:.1g} of the motion, not {error:.1g})"
+    sentence = f"{best.sentence} (then the error is {best.left:.1g} of the motion, not {error:.1g})"
     few = best.digits <= FEW_DIGITS
     if best.left < rounding and few:
-        return told, None
+        return sentence, None
     if len(rivals) > 1 and rivals[1].digits == best.digits:
         # The explanations are equally good.
         return None, None
-    told = f"looks like this: {told}"
-    return (told, None) if best.left < CLEAR * error and few else (None, told)
+    sentence = f"looks like this: {sentence}"
+    return (sentence, None) if best.left < CLEAR * error and few else (None, sentence)
 
 
 def _relative_rounding(sample: Sample) -> float:
     """Return the error an explanation may leave, relative to the motion: rounding of file or simulation."""
-    told = [
+    errors = [
         sample.rounding.get(n, 0.0) / max(np.abs(sample.columns[n]).max(), 1e-3)
         for n in sample.names
     ]
-    return max(EXACT, 2.0 * max(told, default=0.0))
+    return max(EXACT, 2.0 * max(errors, default=0.0))
 
 
 def _fitted(sample: Sample) -> Iterator[Explanation]:
@@ -507,7 +507,7 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
         out = np.zeros(len(sample.times))
         if name in sample.exact and len(out) > 2:
             out[1:-1] = np.abs(np.diff(sample.exact[name], 2))
-        return np.full(len(out), out.max()) if elsewhere else CURVED * out
+        return np.full(len(out), ALONE * out.max()) if elsewhere else CURVED * out
 
     if sample.drift is not None:
         floors["energy"] = sample.problem.limits.energy_drift or SPOILT
@@ -519,11 +519,11 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
             continue
         highest = np.zeros(len(error))
         for shift in (-2, -1, 1, 2):
-            beside = np.roll(error, shift)
+            shifted = np.roll(error, shift)
             # Beyond the ends there is no neighbour.
-            beside[: max(shift, 0)] = 0.0
-            beside[len(error) + min(shift, 0) :] = 0.0
-            highest = np.maximum(highest, beside)
+            shifted[: max(shift, 0)] = 0.0
+            shifted[len(error) + min(shift, 0) :] = 0.0
+            highest = np.maximum(highest, shifted)
         alone = (error > floor) & (error > ALONE * highest) & (error > bend(name))
         found += [(float(error[i]), name, int(i)) for i in np.flatnonzero(alone)]
     found.sort(reverse=True)

@@ -62,15 +62,15 @@ class EngineCell(BenchCell):
 
     def path(self, folder: Path) -> Path:
         """Return the path of its record; the name contains all settings."""
-        told = json.dumps([self.settings, self.setting, self.change], sort_keys=True)
-        digest = hashlib.sha256(told.encode()).hexdigest()[:10]
+        identity = json.dumps([self.settings, self.setting, self.change], sort_keys=True)
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:10]
         path = super().path(folder / ENGINE_CELLS)
         return path.with_name(f"{path.stem}-{digest}.json")
 
     def about(self) -> Record:
         """Return the engine and its settings."""
-        told = ("settings", "setting", "change", "why")
-        return {"engine": {"id": self.method, **{name: getattr(self, name) for name in told}}}
+        fields = ("settings", "setting", "change", "why")
+        return {"engine": {"id": self.method, **{name: getattr(self, name) for name in fields}}}
 
     def question(self, repeats: int, patience: float, command: str, folder: Path) -> dict[str, Any]:
         """Return the request to a process; folder: where a user's problem is stored for it."""
@@ -263,11 +263,11 @@ class _Bench:
     def _ask(self, cell: EngineCell, repeats: int, patience: float) -> Record:
         question = cell.question(repeats, patience, self.command, self.process.folder)
         limit = PATIENCE * self.budget + 2.0 * patience
-        told = self.process.ask(question, limit)
+        answer = self.process.ask(question, limit)
         for status in ("crashed", TOO_SLOW, "refused"):
-            if status in told:
-                return cell.empty(status, told[status], self.command)
-        return {**told, "method": cell.method, **cell.about()}
+            if status in answer:
+                return cell.empty(status, answer[status], self.command)
+        return {**answer, "method": cell.method, **cell.about()}
 
     def _find_dependable(self, kind: str, found: list[tuple[EngineCell, Record]]) -> None:
         """Vary the steps of the fastest settings of a class until one is dependable; time them fully."""
@@ -283,7 +283,7 @@ class _Bench:
                         "status": seen["status"],
                         "message": seen["message"],
                     }
-            kept = [kind in told["classes"] for told in record["changed"].values()]
+            kept = [kind in change["classes"] for change in record["changed"].values()]
             if n == 0 or all(kept):
                 self._time(cell, record)
             write_cell(cell.path(self.folder), record)

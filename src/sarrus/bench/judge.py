@@ -268,17 +268,17 @@ def _untold(sample: Sample) -> Iterator[str]:
 
 def _digits(sample: Sample, checks: list[Check]) -> Iterator[str]:
     """Report what the limited number of digits of a file hides, if it matters."""
-    told = {n: r for n, r in sample.rounding.items() if n in (*sample.names, "angle", "energy")}
-    sizes = {n: float(np.abs(sample.columns[n]).max(initial=0.0)) for n in told}
-    if not any(r > FEW_DIGITS * sizes[n] for n, r in told.items()):
+    rounding = {n: r for n, r in sample.rounding.items() if n in (*sample.names, "angle", "energy")}
+    sizes = {n: float(np.abs(sample.columns[n]).max(initial=0.0)) for n in rounding}
+    if not any(r > FEW_DIGITS * sizes[n] for n, r in rounding.items()):
         return
-    known = ", ".join(f"{n} to {r:.0e} {unit_of(n)}" for n, r in told.items())
+    known = ", ".join(f"{n} is known to {r:.0e} {unit_of(n)}" for n, r in rounding.items())
     count = max(
         round(np.log10(0.5 * 10.0 ** np.ceil(np.log10(sizes[n]) - 1e-6) / r))
-        for n, r in told.items()
+        for n, r in rounding.items()
         if sizes[n]
     )
-    yield f"{count} digits tell {known}: of smaller errors nothing can be said"
+    yield f"with {count} digits {known}; smaller errors cannot be judged"
     for check in checks:
         if check.blur >= check.limit:
             yield f"{check.what}: its limit, {check.limit:g}, is finer than these digits ({check.blur:.1g})"

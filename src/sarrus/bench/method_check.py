@@ -164,22 +164,22 @@ def _energy(method: Method) -> Finding:
 def _crossing(method: Method) -> Finding:
     """Run the double four-bar through three flat configurations, where 1 degree of freedom becomes 3."""
     problem = replace(problems.get("double-four-bar"), duration=3.0)
-    told, good = [], []
+    sentences, good = [], []
     for fineness in (300, 1200) if method.setting == "step" else (1e-6, 1e-9):
         result = _run(method, problem.mechanism(), 3.0, fineness, 300)
         setting = (
             f"h = {3.0 / fineness:g} s" if method.setting == "step" else f"tolerance {fineness:g}"
         )
         if not result.success:
-            told.append(f"{setting}: {result.message}")
+            sentences.append(f"{setting}: {result.message}")
             good.append(False)
             continue
         judged = judge(problem, result)
         error, drift = judged.position_error, judged.energy_drift
         where = judged.branch or f"passes, error {error:.1e} m, energy {drift:.1e} J"
-        told.append(f"{setting}: {where}")
+        sentences.append(f"{setting}: {where}")
         good.append(judged.left_at is None)
-    return Finding("crossings, double four-bar", "; ".join(told), good[-1])
+    return Finding("crossings, double four-bar", "; ".join(sentences), good[-1])
 
 
 def _redundant(method: Method) -> Finding:

@@ -108,9 +108,9 @@ def load_columns(path: str | Path, problem: Problem) -> dict[str, Floats]:
 
 
 def read_result_file(
-    path: str | Path, problem: Problem, asked: str | None = None, sparse: bool = False
+    path: str | Path, problem: Problem, given: str | None = None, sparse: bool = False
 ) -> ResultFile:
-    """Read a file; asked: the user's column names, otherwise headers or the source's order define the columns.
+    """Read a file; given: the user's column names, otherwise headers or the source's order define the columns.
 
     sparse: accept rows at any increasing times. Raises ResultFileError and nothing else.
     """
@@ -127,7 +127,7 @@ def read_result_file(
             _refuse(path, None, f"has {size / 1e6:.0f} MB; at most {LARGEST / 1e6:.0f} MB are read")
         if size == 0:
             _refuse(path, None, "is empty")
-        table = _Table(path, problem, asked, sparse)
+        table = _Table(path, problem, given, sparse)
         ending = path.suffix.lower()
         if ending in PARQUET:
             table.read_parquet()
@@ -148,8 +148,8 @@ def read_result_file(
 class _Table:
     """Rows of a file, each checked as it is read, so that an invalid file is abandoned early."""
 
-    def __init__(self, path: Path, problem: Problem, asked: str | None, sparse: bool) -> None:
-        self._path, self._problem, self._asked, self._sparse = path, problem, asked, sparse
+    def __init__(self, path: Path, problem: Problem, given: str | None, sparse: bool) -> None:
+        self._path, self._problem, self._given, self._sparse = path, problem, given, sparse
         self._rows: array[float] = array("d")
         self._count = 0
         self._previous = 0.0
@@ -269,7 +269,7 @@ class _Table:
         if self._sparse:
             outputs = round(self._problem.duration / _step(self._problem)) + 1
             notes.append(
-                f"{self._count} rows where the source asks for {outputs}: nothing is known between them"
+                f"{self._count} rows where the source requires {outputs}: the motion between them is not known"
             )
         return ResultFile(columns, tuple(notes), self._rounding(columns))
 
@@ -295,9 +295,9 @@ class _Table:
 
     def _widths(self, before: list[str]) -> list[int]:
         """Return likely numbers of fields per row: by the user, the source, and the last lines before the rows."""
-        asked = [] if self._asked is None or "=" in self._asked else [self._asked.count(",") + 1]
+        given = [] if self._given is None or "=" in self._given else [self._given.count(",") + 1]
         heads = [len(layout.fields(line)) for line in before[-3:][::-1] for layout in LAYOUTS[:3]]
-        return [*asked, len(self._problem.columns), *heads]
+        return [*given, len(self._problem.columns), *heads]
 
     def _find_meaning(self, number: int, layout: LineLayout, line: str, before: list[str]) -> None:
         degrees = any(re.match(r"inDegrees\s*=\s*yes", b, re.IGNORECASE) for b in before)
@@ -311,7 +311,7 @@ class _Table:
 
     def _mean(self, number: int, lines: list[list[str]], width: int, degrees: bool = False) -> None:
         try:
-            self._meaning = find_meaning(lines, width, self._problem, self._asked, degrees)
+            self._meaning = find_meaning(lines, width, self._problem, self._given, degrees)
         except HeadError as error:
             _refuse(self._path, number, str(error) or _wrong_width(width, self._problem))
         self._digits = [[0, 0] for _ in range(width)]
@@ -606,7 +606,7 @@ def _wrong_time(t: float, count: int, previous: float, problem: Problem) -> str:
         ]
         hint = f" ({'; '.join(others)})" if others else ""
         return (
-            f"the step is {t - previous:g} s, the problem asks for {step:g} s{hint}; judge "
+            f"the step is {t - previous:g} s, the problem requires {step:g} s{hint}; judge "
             "the rows there are with --sparse"
         )
     return (
@@ -644,8 +644,8 @@ def _refuse_field(
     """Report the first field that is not a number."""
     fields = layout.fields(line)
     position = next((i for i, f in enumerate(fields) if _number(f) is None), 0)
-    told = names[position] if position < len(names) else None
-    name = f", '{told}'" if told else ""
+    name_there = names[position] if position < len(names) else None
+    name = f", '{name_there}'" if name_there else ""
     shown = ascii(fields[position][:30])
     _refuse(path, number, f"{shown} (column {position + 1}{name}) is not a number")
 

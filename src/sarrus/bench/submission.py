@@ -202,17 +202,17 @@ def _load_record(folder: Path) -> dict[str, Any]:
 
 
 def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
-    told = record["problem"]
+    stated = record["problem"]
     try:
-        if problems.is_packed(folder) and told["id"] not in problems.names():
+        if problems.is_packed(folder) and stated["id"] not in problems.names():
             problem = problems.load_packed(folder)
-            if problem.id != told["id"]:
-                raise ValueError(f"run.json is of '{told['id']}', problem.json of '{problem.id}'")
+            if problem.id != stated["id"]:
+                raise ValueError(f"run.json is of '{stated['id']}', problem.json of '{problem.id}'")
         else:
-            problem = problems.get(told["id"], **told["options"])
+            problem = problems.get(stated["id"], **stated["options"])
     except (UnknownNameError, ValueError) as error:
         raise SubmissionError(f"{folder}: {error}") from error
-    version, duration = told["version"], record["duration"]
+    version, duration = stated["version"], record["duration"]
     if version != problem.version:
         raise SubmissionError(
             f"{folder}: made for version {version} of '{problem.id}', this is version "
@@ -227,9 +227,9 @@ def _problem_of(record: dict[str, Any], folder: Path) -> Problem:
 def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
     if record["status"] != "done":
         yield f"the run ended with '{record['status']}'"
-    told = record["judgement"]
+    stated = record["judgement"]
     for key in ("energy_drift", "position_error"):
-        mine, theirs = getattr(judged, key), told[key]
+        mine, theirs = getattr(judged, key), stated[key]
         # results.txt has 15 digits; their rounding is far below this.
         if mine is None or theirs is None or not abs(mine - theirs) <= 1e-12 + 1e-6 * abs(mine):
             yield f"run.json says {key} {theirs}, its results.txt gives {mine}"
@@ -238,6 +238,6 @@ def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
         if not timings[key] >= LEAST_SECONDS:
             yield f"no {what} that a clock can tell"
     if timings["repeats"] < min(REPEATS, 7):
-        yield f"timed {timings['repeats']} times; at least {REPEATS} are asked for"
+        yield f"timed {timings['repeats']} times; at least {REPEATS} are required"
     if timings["calibration_version"] != CALIBRATION_VERSION:
-        yield "no calibration of this version beside the time"
+        yield "no calibration of this version was stored with the time"

@@ -89,8 +89,8 @@ def make_own_problem(
     }
     own = OwnProblem(mechanism, numbers, result.times, table)
     if reference is not None:
-        own, told = _with_file(own, reference, table)
-        notes += told
+        own, file_notes = _with_file(own, reference, table)
+        notes += file_notes
     notes.append(
         f"limits: error at the end below {numbers['limits']['end_error']:.3g} m, never farther off than "
         f"{numbers['limits']['path']:.3g} m"

@@ -183,11 +183,11 @@ def _show(record: dict[str, Any]) -> None:
         words = "are kept" if some else "were not found"
         library = record["problem"]["library"]
         screen.print(f"- limits of {library} {words}; missed are ours alone", highlight=False)
-    told = ", ".join(f"{name} = {value:g}" for name, value in options.items())
+    shown = ", ".join(f"{name} = {value:g}" for name, value in options.items())
     screen.print(
         Text.assemble(
             verdict,
-            f": {record['rows']} rows judged as {record['problem']['id']}{told and f' ({told})'}, "
+            f": {record['rows']} rows judged as {record['problem']['id']}{shown and f' ({shown})'}, "
             f"{record['problem']['duration']:g} s",
         )
     )
@@ -202,8 +202,8 @@ def submit(
     path = bench_package.submission.pack_run(folder, out)
     screen = Screen()
     for check in judged.checks:
-        told = f" {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})"
-        screen.print(Text.assemble(passed_word(check.passed), told))
+        text = f" {check.what}: {check.value:.3g} {check.unit} (limit {check.limit:g})"
+        screen.print(Text.assemble(passed_word(check.passed), text))
     screen.print(f"packed: {path}", soft_wrap=True, highlight=False)
 
 

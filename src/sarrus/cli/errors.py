@@ -68,8 +68,13 @@ def _is_raised_here(error: Exception) -> bool:
 
 def _save_report(error: Exception) -> str:
     """Write versions, command and traceback to a private file; returns a sentence that names the file."""
-    told = {"command": command_line(), "date": now(), **describe_machine(), **describe_versions()}
-    lines = [f"{name}: {shown(value)}" for name, value in told.items()]
+    context = {
+        "command": command_line(),
+        "date": now(),
+        **describe_machine(),
+        **describe_versions(),
+    }
+    lines = [f"{name}: {shown(value)}" for name, value in context.items()]
     text = "\n".join([*lines, "", *traceback.format_exception(error)])
     try:
         # A new file with a random name that only its owner can read.

@@ -62,7 +62,7 @@ def list_methods(as_json: Json = False) -> None:
         table.add_column(name, no_wrap=True)
     listed = (*CHOICES.values(), *map(get_method, installed()))
     if as_json:
-        told = [
+        rows = [
             {
                 "id": method.id,
                 "title": method.title,
@@ -73,7 +73,7 @@ def list_methods(as_json: Json = False) -> None:
             }
             for method in listed
         ]
-        print(json.dumps(told, indent=2))
+        print(json.dumps(rows, indent=2))
         return
     for method in listed:
         able = [word for key, word in words.items() if key in method.does]
@@ -100,8 +100,8 @@ def show_cache(
     kept = cache.list_kept()
     for version in kept:
         day = datetime.fromtimestamp(version.used, UTC).date().isoformat()
-        told = f"{version.size / 1e6:8.1f} MB  {version.entries:4d} files  used {day}"
-        screen.print(f"{told}  {version.path}")
+        text = f"{version.size / 1e6:8.1f} MB  {version.entries:4d} files  used {day}"
+        screen.print(f"{text}  {version.path}")
     total = plain_sum(version.size for version in kept) / 1e6
     days = cache.KEPT_SECONDS / 86400
     screen.print(

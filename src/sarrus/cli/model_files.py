@@ -17,6 +17,7 @@ from ..mechanism import Mechanism, find_remarks
 from ..mechanism.files import load, load_file, make_schema, to_data, to_text
 from ..mechanism.files.model_writer import save_text
 from ..names import pick
+from ..optimisation import make_optimisation_schema
 from ..studies import make_study_schema
 from .options import Force, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
@@ -61,7 +62,7 @@ def load_model(path: str, screen: Screen) -> Mechanism:
         )
     if is_imported(path):
         mechanism = load_imported(path, screen).mechanism
-        for remark in find_remarks(mechanism)[len(mechanism.told) :]:
+        for remark in find_remarks(mechanism)[len(mechanism.remarks) :]:
             screen.print(Text(remark), soft_wrap=True)
         return mechanism
     loaded = load_file(path)
@@ -115,15 +116,15 @@ def _export(source: str, options: Values, file: Path, ending: str) -> None:
         mechanism = load_model(source, screen)
     else:
         mechanism = problems.get(source, **options).mechanism()
-    beside = file.with_suffix(".yaml")
-    if ending == ".urdf" and beside.resolve() == Path(source).resolve():
+    companion = file.with_suffix(".yaml")
+    if ending == ".urdf" and companion.resolve() == Path(source).resolve():
         raise ValueError(
             f"the closures of {file} would be written over {source}; choose another name for the URDF"
         )
     written = _write(mechanism, file, None, ending)
     for line in [] if written is None else written.sentences:
         screen.print(Text(line), soft_wrap=True)
-    with_closures = f", {beside}" if ending == ".urdf" and beside.exists() else ""
+    with_closures = f", {companion}" if ending == ".urdf" and companion.exists() else ""
     Screen().print(Text(f"written: {file}{with_closures}"), soft_wrap=True)
 
 
@@ -161,7 +162,7 @@ def import_file(
     target = Path(file).with_suffix(".yaml").name if out is None else str(out)
     goal = Path(target)
     _check_free(goal, goal.suffix.lower(), force)
-    told: Report | None = None
+    import_report: Report | None = None
     if file.lower().endswith(ENDINGS):
         mechanism = load(file)
     else:
@@ -173,9 +174,9 @@ def import_file(
             floating=floating,
             keyframe=keyframe,
         )
-        mechanism, told = imported.mechanism, imported.report
-    written = _write(mechanism, goal, told)
-    reports = [r for r in (told, written) if r is not None]
+        mechanism, import_report = imported.mechanism, imported.report
+    written = _write(mechanism, goal, import_report)
+    reports = [r for r in (import_report, written) if r is not None]
     if as_json:
         print(json.dumps([r.as_dict() for r in reports], indent=2))
         return
@@ -194,7 +195,7 @@ def _check_free(file: Path, ending: str, force: bool) -> None:
 
 
 def _write(
-    mechanism: Mechanism, goal: Path, told: Report | None, ending: str = ""
+    mechanism: Mechanism, goal: Path, import_report: Report | None, ending: str = ""
 ) -> Report | None:
     """Write a file in the format of its ending, or of another one; return what the format cannot represent."""
     ending = ending or goal.suffix.lower()
@@ -203,13 +204,19 @@ def _write(
     if ending not in ENDINGS:
         known = ", ".join((*ENDINGS, *WRITERS))
         raise ValueError(f"the ending of {goal} is not written; known: {known}")
-    lines = [] if told is None else told.sentences
+    lines = [] if import_report is None else import_report.sentences
     save_text("".join(f"# {line}\n" for line in lines) + to_text(to_data(mechanism)), goal)
     return None
 
 
 def schema(
     study: Annotated[bool, typer.Option("--study", help="Of study files instead.")] = False,
+    optimize: Annotated[
+        bool, typer.Option("--optimize", help="Of optimisation files instead.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of model files, for completion and checks in editors."""
-    print(json.dumps(make_study_schema() if study else make_schema(), indent=2, ensure_ascii=False))
+    if study and optimize:
+        raise ValueError("give --study or --optimize, not both")
+    make = make_study_schema if study else make_optimisation_schema if optimize else make_schema
+    print(json.dumps(make(), indent=2, ensure_ascii=False))

@@ -91,8 +91,8 @@ def run(
     records: list[dict[str, Any]] = []
     for k, item in enumerate(todo):
         of_all = f" ({k + 1} of {len(todo)})" if len(todo) > 1 else ""
-        told = f"{item.id}{of_all}: simulating {duration or item.duration:g} s"
-        with screen.progress(told) as turn_to:
+        text = f"{item.id}{of_all}: simulating {duration or item.duration:g} s"
+        with screen.progress(text) as turn_to:
             result, timing = run_problem(
                 item,
                 tolerance=tolerance,
@@ -132,15 +132,15 @@ def _show_runs(records: list[dict[str, Any]]) -> None:
         if record["status"] != "done":
             end = (f"{name}: {record['status']}", "red"), f": {record['message']}"
             screen.print(Text.assemble(*end), highlight=False)
-        told = list(record["notes"])
+        notes = list(record["notes"])
         if measure := library_error(record):
-            told.append(
+            notes.append(
                 f"error of the library (threshold, {record['outputs'] - 1} steps): {measure}"
             )
         if record["timings"]["busy"]:
             spread = record["timings"]["spread"]
-            told.append(f"timed on a busy machine: the median is {spread:.0%} above the best")
-        for line in told:
+            notes.append(f"timed on a busy machine: the median is {spread:.0%} above the best")
+        for line in notes:
             screen.print(f"{name}: {line}", highlight=False)
         for check in record["judgement"]["checks"]:
             if not check["passed"]:
@@ -200,8 +200,8 @@ def simulate(
         record = save_simulation(folder, mechanism, result, points, name, command_line(), reactions)
     if not as_json:
         # Remarks that were already printed with their line are not repeated.
-        told = find_remarks(mechanism)
-        _show_simulation(record, [note for note in record["notes"] if note not in told])
+        printed = find_remarks(mechanism)
+        _show_simulation(record, [note for note in record["notes"] if note not in printed])
     with screen.progress(f"{name}: figures") as turn_to:
         if figure:
             save_motion_figure(folder / MOTION, result, points)

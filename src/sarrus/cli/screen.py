@@ -101,7 +101,7 @@ class Screen(Console):
                     self.print(Padding(Text(f"{head}: {cell}".removeprefix(": ")), (0, 0, 0, 2)))
 
     @contextmanager
-    def progress(self, told: str) -> Iterator[Callable[[str], None]]:
+    def progress(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show progress and the remaining time in one line while something is computed, if there is a terminal.
 
         Yields a function that is called with a description of the next item.
@@ -113,7 +113,7 @@ class Screen(Console):
         with Progress(
             *parts, TimeRemainingColumn(), console=self, transient=True, disable=quiet
         ) as bar:
-            task = bar.add_task(told, total=None)
+            task = bar.add_task(text, total=None)
             before = [0.0, 0.0]
 
             def show(done: float, total: float) -> None:
@@ -123,9 +123,9 @@ class Screen(Console):
                 before[:] = done, total
                 bar.update(task, completed=done, total=total)
 
-            def turn_to(told: str) -> None:
+            def turn_to(text: str) -> None:
                 before[:] = 0.0, 0.0
-                bar.reset(task, total=None, description=told)
+                bar.reset(task, total=None, description=text)
 
             with listening(show):
                 yield turn_to

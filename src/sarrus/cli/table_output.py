@@ -35,7 +35,7 @@ def load_papers(shape: str, files: list[Path] | None) -> list[Paper]:
 
 def print_data(table: DataTable, shape: str, papers: list[Paper]) -> None:
     """Print a table next to published ones: numbers with all digits, or rounded for the screen."""
-    table = report.data_tables.beside(table, papers)
+    table = report.data_tables.join_papers(table, papers)
     if shape != "table":
         print(table.format(shape), end="")
         return

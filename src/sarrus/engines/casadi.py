@@ -83,8 +83,8 @@ class _Job:
             with contextlib.redirect_stderr(printed):
                 self._run(self.integrator)
         except RuntimeError as error:
-            told = printed.getvalue().strip().splitlines()
-            sentence = told[-1] if told else " ".join(str(error).split())[-200:]
+            printed_lines = printed.getvalue().strip().splitlines()
+            sentence = printed_lines[-1] if printed_lines else " ".join(str(error).split())[-200:]
             found = STOPPED.search(sentence)
             self.failed = float(found[1]) if found else 0.0
             return sentence

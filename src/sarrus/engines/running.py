@@ -29,7 +29,7 @@ from ..thresholds import FLOWN_OFF, SAME_OUTPUT
 from .engine import Engine, EnginePlan, Value, World, check_tree
 from .tree import Poses, make_tree
 
-# outputs of a run that asks for none in particular
+# default number of outputs
 USUAL_OUTPUTS = 1000
 # Most Newton iterations per output for coordinates that the poses do not determine.
 NEWTON = 20
@@ -97,7 +97,8 @@ def run_engine(
         )
     if all_threads > OTHER_THREADS * clock.timings["solve_cpu"] + 1e-3:
         notes.append(
-            f"other threads took CPU time beside the solve: {all_threads:.3g} s in all; its time is told of one"
+            f"other threads used CPU time during the solve: {all_threads:.3g} s in all; the time stated is "
+            "that of one thread"
         )
     run_settings = RunSettings(
         duration=duration, outputs=times, method=engine.id, tolerance=None, step=plan.h,
@@ -196,9 +197,9 @@ def _record(
         polynomials.fill_cubics(times, states, coefficients)
     coefficients[-1] = 0.0
     coefficients[-1, :2] = states[-1, :2]
-    beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+    extra_rows = len(model.loads.torsions.first) + 1 if model.loaded else 0
     orders = np.full(len(times), 3, np.int64)
-    pieces = StepPolynomials(times, orders, coefficients, np.zeros((len(times), beside, 0)))
+    pieces = StepPolynomials(times, orders, coefficients, np.zeros((len(times), extra_rows, 0)))
     recorder = Recorder(Run(model, velocity, times, float(times[-1]), plan.h))
     sampling = sample_own(accelerations=False, same=SAME_OUTPUT)
     recorder.take(Steps(return_codes.DONE, pieces, np.zeros(model.equations)), sampling)

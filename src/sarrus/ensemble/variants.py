@@ -16,10 +16,11 @@ from ..mechanism.files.paths import find_overlap, split_path
 from ..mechanism.files.units import shorten
 from ..mechanism.motion import is_traced
 from ..model.structure import describe
-from ..names import pick, warn_renamed
-from ..tracing import PartedError, Tape, TracedNumber, UntracedError, VectorTrace, abreast
+from ..names import all_suggest, pick, warn_renamed
+from ..tracing import PartedError, Tape, TracedNumber, UntracedError, VectorTrace, vector_arithmetic
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class EnsembleResult:
     """Results of many runs. Arrays have one row per run; what a run did not reach is NaN.
@@ -312,7 +313,7 @@ class Variants:
     def with_values(self, values: Mapping[str, Any]) -> Mechanism:
         """Return the mechanism with these values at their paths."""
         made = self._built(values)
-        made.user_forces, made.told = list(self.base.user_forces), list(self.base.told)
+        made.user_forces, made.remarks = list(self.base.user_forces), list(self.base.remarks)
         return made
 
     def with_numbers(self, values: Mapping[str, Any]) -> Mechanism:
@@ -387,7 +388,7 @@ class VariantNumbers:
     def _of_all(self, values: Mapping[str, Floats]) -> tuple[list[Any], list[Any]]:
         """Return the same for variants for which all decisions are equal."""
         side = VectorTrace()
-        with abreast():
+        with vector_arithmetic():
             numbers = {path: side.values(x) for path, x in values.items()}
             mechanism = self._variants.with_numbers(numbers)
             described = describe(mechanism)

@@ -54,7 +54,7 @@ def ask(
         # Otherwise this would look like a crash of the library.
         raise FileNotFoundError(f"there is no program '{program}' in {folder}")
     command = [sys.executable, "-P", str(folder / "child.py"), str(code)]
-    told = {"question": question, "cpu": limits.cpu, "memory": limits.memory}
+    message = {"question": question, "cpu": limits.cpu, "memory": limits.memory}
     with (
         # Libraries leave log files in their working folder.
         tempfile.TemporaryDirectory(prefix="sarrus-child-") as scratch,
@@ -70,7 +70,7 @@ def ask(
         ) as process,
     ):
         try:
-            answer, _ = process.communicate(json.dumps(told).encode(), limits.wall)
+            answer, _ = process.communicate(json.dumps(message).encode(), limits.wall)
         except BaseException as error:
             process.kill()
             process.wait()

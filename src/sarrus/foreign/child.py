@@ -41,10 +41,10 @@ def main(program: str) -> None:
     with os.fdopen(os.dup(1), "wb") as out:
         # Keep what libraries print out of the answer.
         os.dup2(2, 1)
-        told = json.load(sys.stdin)
-        limit(told["cpu"], told["memory"])
+        message = json.load(sys.stdin)
+        limit(message["cpu"], message["memory"])
         try:
-            words, arrays = runpy.run_path(program)["answer"](told["question"])
+            words, arrays = runpy.run_path(program)["answer"](message["question"])
             text = np.frombuffer(json.dumps(words).encode(), np.uint8)
             content = io.BytesIO()
             np.savez(content, words=text, **arrays)

@@ -106,7 +106,7 @@ def read(
         parts, series = _load("asmt").read_asmt(file)
     try:
         mechanism = _load("compose").compose(parts, close=close, misfit=misfit)
-        mechanism.told = parts.report.sentences
+        mechanism.remarks = parts.report.sentences
         if close:
             mechanism.check()
     except MechanismError as error:

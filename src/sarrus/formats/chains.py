@@ -144,15 +144,15 @@ class _Chain:
         sliding = [line.number for line in self.slides]
         if not ways:
             return [self.one(SPHERICAL, np.array([0.0, 0.0, 1.0]), centre)]
-        behind = min(sliding) > max(turning)
-        if not behind and max(sliding) > min(turning):
+        slides_last = min(sliding) > max(turning)
+        if not slides_last and max(sliding) > min(turning):
             return None
         if ways == 3:
             return []
         if ways == 1:
-            return [self.one(ON_LINE, self.slides[0].axis, centre, swapped=behind)]
+            return [self.one(ON_LINE, self.slides[0].axis, centre, swapped=slides_last)]
         a, b = _two([s.axis for s in self.slides])
-        return [self.one(ON_PLANE, np.cross(a, b), centre, swapped=behind)]
+        return [self.one(ON_PLANE, np.cross(a, b), centre, swapped=slides_last)]
 
     def cross(self) -> list[Same] | None:
         """Reduce two hinges whose axes are not parallel."""
@@ -189,8 +189,8 @@ class _Chain:
             return [self.one(REVOLUTE, axis, start)]
         plane = self.one(PLANAR, axis, start)
         if ways == 1:
-            behind = self.slides[0].number > self.hinges[0].number
-            return [plane, self.one(ON_LINE, self.slides[0].axis, start, swapped=behind)]
+            slides_last = self.slides[0].number > self.hinges[0].number
+            return [plane, self.one(ON_LINE, self.slides[0].axis, start, swapped=slides_last)]
         other = lines[1].point - axis * float(axis @ (lines[1].point - start))
         ends = (
             frame_along(axis, start),
@@ -208,9 +208,9 @@ class _Chain:
         span = last.point - first.point
         span = span - axis * float(axis @ span)
         along = float(span @ slide.axis)
-        beside = slide.point - first.point - axis * float(axis @ (slide.point - first.point))
+        offset = slide.point - first.point - axis * float(axis @ (slide.point - first.point))
         off = np.linalg.norm(span - along * slide.axis) + np.linalg.norm(
-            beside - slide.axis * float(slide.axis @ beside)
+            offset - slide.axis * float(slide.axis @ offset)
         )
         joint = slide.joint
         if off > self.near or joint.motion is None or joint.start is None:

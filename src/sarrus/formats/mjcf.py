@@ -159,8 +159,8 @@ def _replicated(root: Node, times: float) -> Iterator[tuple[Node, float]]:
         waiting += [(child, often) for child in node.children]
 
 
-def _included(name: str, folder: Path, beside: Path, where: str) -> Path:
-    for start in (beside, folder):
+def _included(name: str, folder: Path, own_folder: Path, where: str) -> Path:
+    for start in (own_folder, folder):
         target = (start / name).resolve()
         if not target.is_relative_to(folder):
             raise FormatError(

@@ -64,7 +64,7 @@ def _chain(factorization: Any) -> list[tuple[Floats, Floats, Floats]]:
         axis = numbers[1:4] / np.linalg.norm(numbers[1:4])
         off = float(np.linalg.norm(np.cross(axis, far - near)))
         if off > 1e-9 * (1.0 + float(np.linalg.norm(far - near))):
-            raise MechanismError(f"the points of a joint lie {off:.3g} beside its axis")
+            raise MechanismError(f"the points of a joint are {off:.3g} off its axis")
         out.append((near, far, axis))
     return out
 

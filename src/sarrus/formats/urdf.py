@@ -409,8 +409,8 @@ class _Reader:
                 end = self.child(node, word)
                 if end is None:
                     raise self.parts.refuse(f"{node.name} '{name}' has no <{word}>")
-                beside = self.child(node, f"{word}_origin")
-                frame = place(beside, self.source) if beside else origin(end, self.source)
+                end_frame = self.child(node, f"{word}_origin")
+                frame = place(end_frame, self.source) if end_frame else origin(end, self.source)
                 frames.append((self.known(end, "link", name), frame))
             word = node.attributes.get("type", "position")
             self.close(name, word, frames, self.axis(node, name))

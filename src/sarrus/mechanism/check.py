@@ -145,7 +145,7 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
     arrays = known_parts(mechanism)
     if arrays.remarks is None:
         arrays.remarks = [*_almost_parallel(mechanism), *_unconnected(mechanism, arrays)]
-    return [*mechanism.told, *_overshooting(mechanism), *arrays.remarks]
+    return [*mechanism.remarks, *_overshooting(mechanism), *arrays.remarks]
 
 
 def _unconnected(mechanism: Mechanism, arrays: PartArrays) -> Iterator[str]:

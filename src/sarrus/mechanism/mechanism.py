@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
-from ..names import all_suggest, describe_known
+from ..names import all_suggest, describe_known, warn_renamed
 from .bodies import Body, Marker, make_rod
 from .construction import ConstructionCalls
 from .elements import (
@@ -105,7 +105,13 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         # defaults of `sarrus simulate`: duration [s], output_step [s], tolerance, ...
         self.defaults: dict[str, float | str] = {}
         # notes on the origin of the mechanism: an import reports what it changed and dropped
-        self.told: list[str] = []
+        self.remarks: list[str] = []
+
+    @property
+    def told(self) -> list[str]:
+        """The earlier name of `remarks`."""
+        warn_renamed("mechanism.told", "mechanism.remarks")
+        return self.remarks
 
     @property
     def dimension(self) -> int:
@@ -637,7 +643,7 @@ def without_drives(mechanism: Mechanism) -> Mechanism:
 def loosen_rods(mechanism: Mechanism) -> Mechanism:
     """A copy in which rods become general bodies where a mismatch repair has moved joints off their axes."""
     bodies = {b.name: b for b in mechanism.bodies}
-    beside = {
+    off_axis = {
         name
         for joint in mechanism.joints
         if joint.at is not None
@@ -645,5 +651,5 @@ def loosen_rods(mechanism: Mechanism) -> Mechanism:
         if name in bodies and bodies[name].measure_off_rod(joint.at)[0]
     }
     out = mechanism.copy()
-    out.bodies = [b.loosened() if b.name in beside else b for b in mechanism.bodies]
+    out.bodies = [b.loosened() if b.name in off_axis else b for b in mechanism.bodies]
     return out

@@ -118,7 +118,7 @@ def _move_joints(m: Mechanism, rods: dict[str, Body], off: list[Incidence]) -> N
     )
     worst = list(order)[int(np.argmax(far))]
     for i in off:
-        m.told.append(
+        m.remarks.append(
             f"joint '{i.node[1]}' was {i.gap:.2g} m off rod '{i.rod}' and was moved onto it; places changed by at "
             f"most {far.max():.2g} m ({worst[0]} '{worst[1]}')"
         )
@@ -217,7 +217,7 @@ def _move_loads(m: Mechanism) -> None:
         gap, nearest = bodies[body].measure_off_rod(at)
         if not gap or gap > TYPED_GAP * bodies[body].length:
             return at
-        m.told.append(f"{what} was {gap:.2g} m off rod '{body}' and was moved onto it")
+        m.remarks.append(f"{what} was {gap:.2g} m off rod '{body}' and was moved onto it")
         return nearest
 
     for block in ("markers", "forces", "springs"):

@@ -118,11 +118,11 @@ class Passages:
         first = max(int(np.searchsorted(times, low, "right")) - 1, 0)
         while first > 0 and not self._regular(places[first]):
             first -= 1
-        behind = int(np.searchsorted(times, high))
-        while behind < len(times) and not self._regular(places[behind]):
-            behind += 1
-        if behind < len(times):
-            return Passage(first, behind, middle)
+        end = int(np.searchsorted(times, high))
+        while end < len(times) and not self._regular(places[end]):
+            end += 1
+        if end < len(times):
+            return Passage(first, end, middle)
         if not last:
             return None
         # a run that ends in a singular neighbourhood may end where its branches coincide
@@ -136,15 +136,15 @@ class Passages:
         """Follow a series over a passage; return how the run has to end if it disagrees with the series."""
         assert self._landings is not None
         times, places, v, carried = self._landings
-        n, behind = passage.first, passage.last
-        self._checked = float(times[behind])
+        n, last = passage.first, passage.last
+        self._checked = float(times[last])
         start = Start(float(times[n]), places[n], v[n], carried[n])
-        found = self._follow(start, float(times[behind]))
+        found = self._follow(start, float(times[last]))
         if found is None:
             self._unknown.append(passage.middle)
             return None
         place, apart = found
-        off = float(np.abs(place - places[behind]).max())
+        off = float(np.abs(place - places[last]).max())
         if off <= AGREEING_PLACE * apart:
             return None
         self._left.append((passage.middle, off, apart))
@@ -162,7 +162,7 @@ class Passages:
         if USER_FORCES in needs_of(model):
             return None
         setting = min(self._problem.setting, TOLERANCE)
-        warm_up("series", series.run, model.loaded, {}, wants_digits(setting))
+        warm_up("series", series.run, model, {}, wants_digits(setting))
         problem = Run(model, start.v, np.zeros(0), until, setting)
         follower = series.Series(problem, start)
         taken = 0

@@ -145,8 +145,8 @@ class _Driven:
         names = self._part(U[:, rank:] @ off / apart)
         if len(names) < 2:
             return (
-                f"drive {names[0]} asks for what the joints do not allow, {open_by}. Leave it out, or free a "
-                "joint of its loop"
+                f"drive {names[0]} prescribes a motion that the joints do not allow, {open_by}. Leave it out, "
+                "or free a joint of its loop"
             )
         return (
             f"drives {', '.join(names[:-1])} and {names[-1]} contradict each other: what they ask for is apart "

@@ -64,11 +64,11 @@ def run_fixed(
 
 
 def make_pieces(
-    starts: Floats, states: Floats, complete: bool, beside: int, room: Floats | None = None
+    starts: Floats, states: Floats, complete: bool, readings: int, room: Floats | None = None
 ) -> StepPolynomials:
     """Return polynomials of steps between states (n, 3, nq), and one of zero length for the state at the end.
 
-    complete: whether accelerations are known; beside: the number of angles and works; room: memory for the
+    complete: whether accelerations are known; readings: the number of angles and works; room: memory for the
     polynomials.
     """
     count = len(starts)
@@ -81,7 +81,7 @@ def make_pieces(
     coefficients[-1, :2] = states[-1, :2]
     coefficients[-1, 2] = 0.5 * states[-1, 2]
     orders = np.full(count, coefficients.shape[1] - 1, np.int64)
-    return StepPolynomials(starts, orders, coefficients, np.zeros((count, beside, 0)))
+    return StepPolynomials(starts, orders, coefficients, np.zeros((count, readings, 0)))
 
 
 class _FixedSteps:

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-# SciPy loads its packages when they are used: few runs integrate with it
-import scipy
-
 from ..arrays import Floats
 from ..kernels import return_codes, stepping
 from ..kernels.applied_forces import make_loads
@@ -132,13 +129,16 @@ class _Dop853:
 
         That is the time in which the mechanism moves by one link length at the start, or the duration.
         """
+        # imported here: other methods need not wait for it
+        from scipy.integrate import DOP853
+
         duration, v, nq = self._problem.duration, self._problem.velocity, len(self._start) // 2
         a = self._rates(0.0, self._start)[nq:]
         speed = float(np.abs(v).max(initial=0.0))
         pull = float(np.sqrt(np.abs(a).max(initial=0.0)))
         # this form of the comparison ignores nan: the first step reveals it
         rate = max(1.0 / duration, speed, pull if pull < np.inf else 0.0)
-        return scipy.integrate.DOP853(
+        return DOP853(
             self._rates, 0.0, self._start, duration, first_step=min(FIRST_STEP / rate, duration),
             rtol=self._used, atol=self._used * np.repeat([1.0, rate], nq),
         )  # fmt: skip

@@ -169,7 +169,7 @@ class Radau:
             notes.append(f"{switches} {word} of user forces found; steps end there")
         if relaxed:
             notes.append(
-                f"{relaxed} steps could not hold the tolerance in double precision, as happens beside a "
+                f"{relaxed} steps could not meet the tolerance in double precision, as happens near a "
                 f"singular configuration; the largest correction of a landing was {self._moved:.1e} of the "
                 f"mechanism's length, what they may have lost in sum {self._lost:.1e}"
             )

@@ -264,7 +264,7 @@ EXTENDED = 1e-12
 
 
 def _make_room(
-    steps: int, rows: int, coordinates: int, equations: int, beside: int
+    steps: int, rows: int, coordinates: int, equations: int, readings: int
 ) -> tuple[StepPolynomials, Floats]:
     """Allocate memory for a number of steps and for the values monitored at their ends."""
     # rows beyond the order of a step are never read, so only the needed part of a large array is ever touched
@@ -276,7 +276,7 @@ def _make_room(
         starts=np.zeros(steps + 1),
         orders=np.zeros(steps, np.int64),
         coefficients=coefficients,
-        angle_and_work_series=np.zeros((steps, beside, 2 * rows)),
+        angle_and_work_series=np.zeros((steps, readings, 2 * rows)),
         reference_pivots=np.zeros((steps, equations)),
     )
     return pieces, np.zeros((steps, kernels.SEEN))
@@ -297,7 +297,7 @@ def run(problem: Run, method: str = "") -> Outcome:
     failed = outcome.status == status.Status.NOT_CONVERGED
     if not (failed and COMPILES) or wants_digits(problem.setting):
         return outcome
-    seconds = warm_up("series", run, problem.model.loaded, {}, tight=True)
+    seconds = warm_up("series", run, problem.model, {}, tight=True)
     finer = replace(problem, setting=EXTENDED)
     again = run_steps(finer, Series(finer), method=method)
     if not again.status.success:
@@ -327,11 +327,11 @@ class Series:
         )
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
-        beside = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
+        readings = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
         self._capacity = buffer_steps(nq)
         # most runs finish within the first steps
         self._pieces, self._seen = _make_room(
-            min(self._capacity, FIRST_STEPS), rows, nq, model.equations, beside
+            min(self._capacity, FIRST_STEPS), rows, nq, model.equations, readings
         )
         self._certificate = Certificate()
         self._leaps: list[str] = []
@@ -344,7 +344,7 @@ class Series:
             model.form, self._loads, self._ws.reference_pivots, problem.setting
         )
         local = self._digits.tolerance
-        self._kept = kernels.make_state(nq, beside, local)
+        self._kept = kernels.make_state(nq, readings, local)
         self._kept.state[1] = problem.velocity
         # dampers attenuate errors
         self._rules = kernels.make_rules(

@@ -151,8 +151,9 @@ def uncertain(t: float) -> Ending:
     """The run ends before a singular neighbourhood after which the branches cannot be distinguished."""
     return Ending(
         Status.NOT_CONVERGED,
-        f"stopped at t = {t:.9g} s: motions touch shortly behind it, closer than double precision tells apart, "
-        f"so nobody can say which one a run would be on behind that; {GOOD}. Other dimensions or "
+        f"stopped at t = {t:.9g} s: branches with a common tangent follow, closer to each other than "
+        "double precision resolves, "
+        f"so the branch after them would be arbitrary; {GOOD}. Other dimensions or "
         "speeds, or another start, may lead over it",
     )
 

@@ -22,7 +22,14 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..mechanism import Body
 from ..mechanism.part_arrays import PartArrays
-from ..tracing import PartedError, Scalar, TracedNumber, UntracedError, VectorTrace, abreast
+from ..tracing import (
+    PartedError,
+    Scalar,
+    TracedNumber,
+    UntracedError,
+    VectorTrace,
+    vector_arithmetic,
+)
 from .frames import Frame, FrameVector, Linear, Mass, Wanted, make_frame
 from .joint_constraints import FEW, Feature, Group, Sharing, as_rows
 from .points import Wants
@@ -209,7 +216,7 @@ class ClassMaker:
             return []
         try:
             starts = as_rows([f.start for f in self.sharing.features])
-            with abreast():
+            with vector_arithmetic():
                 return [c for kind in self._kinds() for c in self._parts(*kind, starts)]
         except UntracedError:
             # the required points or directions are traced

@@ -26,7 +26,7 @@ from ..kinematics.configuration import LINK, length_of_parts
 from ..mechanism import Body, Mechanism
 from ..mechanism.part_arrays import PartArrays
 from ..thresholds import ZERO_COEFFICIENT
-from ..tracing import PartedError, abreast, mean
+from ..tracing import PartedError, mean, vector_arithmetic
 from . import body_classes
 from .body_classes import BodyClass, ClassMaker
 from .drives import coordinate_needs
@@ -239,7 +239,7 @@ class Coordinates:
         while left:
             c = left.pop(0)
             try:
-                with abreast() if c.of.is_many else nullcontext():
+                with vector_arithmetic() if c.of.is_many else nullcontext():
                     found.append((c, find(c)))
             except (PartedError, FloatingPointError):
                 if not c.of.is_many:

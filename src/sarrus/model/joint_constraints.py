@@ -256,24 +256,16 @@ Name = TypeVar("Name", bound=Hashable)
 
 def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:
     """For each name the representative of all names it is merged with."""
-    parent, size = {n: n for n in names}, dict.fromkeys(names, 1)
-    index = {n: i for i, n in enumerate(parent)}
+    found = list(pairs)
+    if not found:
+        return {n: n for n in names}
+    # imported here: it loads much of SciPy, and most mechanisms merge nothing
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def root(x: Name) -> Name:
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
-    for a, b in pairs:
-        one, other = root(a), root(b)
-        if one != other:
-            # the larger set has the representative; of equal ones, that with the earlier representative
-            if (size[one], index[other]) < (size[other], index[one]):
-                one, other = other, one
-            parent[other] = one
-            size[one] += size[other]
-    return {n: root(n) for n in names}
+    sets = DisjointSet(names)
+    for a, b in found:
+        sets.merge(a, b)
+    return {n: sets[n] for n in names}
 
 
 # pairs of item and owner, sorted by item: the indices of both

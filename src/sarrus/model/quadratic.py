@@ -359,8 +359,8 @@ def assemble_form(
     touched, rho = _augmented(M, nq, J, nc)
     # for each entry of such an equation, the entry itself and those after it
     A_1 = np.flatnonzero(touched[J.eq])
-    behind = J.of_equation[J.eq[A_1] + 1] - A_1
-    A_1, A_2 = np.repeat(A_1, behind), ranges(A_1, behind)
+    following = J.of_equation[J.eq[A_1] + 1] - A_1
+    A_1, A_2 = np.repeat(A_1, following), ranges(A_1, following)
     K_M, K_J = np.array([M.rows[low], M.cols[low]]), np.array([nq + J.eq, J.col])
     K_A = J.col[np.array([A_1, A_2])]
     early = {nq + e[0] for e in drives.equations}

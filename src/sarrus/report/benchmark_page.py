@@ -132,14 +132,14 @@ def behaviour(records: Iterable[Record]) -> list[str]:
         parts = [
             f"keeps the limits at {', '.join(passed)}" if passed else "keeps its limits nowhere"
         ]
-        for word, told in (
+        for word, records in (
             ("leaves the branch", [r for r in row if r["judgement"].get("branch")]),
             ("stops early", [r for r in row if r["status"] not in ("done", "skipped")]),
             ("left out", [r for r in row if r["status"] == "skipped"]),
         ):
-            if told:
-                first = told[0]["judgement"].get("branch") or told[0]["message"]
-                parts.append(f"{word} at {', '.join(show_setting(r) for r in told)} ({first})")
+            if records:
+                first = records[0]["judgement"].get("branch") or records[0]["message"]
+                parts.append(f"{word} at {', '.join(show_setting(r) for r in records)} ({first})")
         lines.append(f"{problem}, {method}: " + "; ".join(parts))
     return lines
 
@@ -165,12 +165,12 @@ def save_benchmark(
     lines += ["", "## What did not keep its limits, and why", ""]
     lines += [f"- {line}" for line in failures(records)] or ["- nothing"]
     lines += ["", "## Made with", "", f"    {command}", ""]
-    for title, told in (
+    for title, values in (
         ("machine", describe_machine()),
         ("versions", describe_versions()),
         ("threads", describe_threads()),
     ):
-        lines.append(f"- {title}: " + ", ".join(f"{k} {v}" for k, v in told.items()))
+        lines.append(f"- {title}: " + ", ".join(f"{k} {v}" for k, v in values.items()))
     with new_outputs(folder) as stage:
         for name in names:
             save_work_precision(
@@ -266,11 +266,11 @@ def _winners(best: list[tuple[str, Record]]) -> str:
         groups.setdefault((record["problem"]["id"], grade), []).append(record)
     for (problem, grade), found in sorted(groups.items()):
         first, *others = sorted(found, key=lambda r: r["timings"]["cpu"])
-        behind = "alone"
+        second = "alone"
         if others:
             # a coarse clock may have measured zero
             factor = others[0]["timings"]["cpu"] / max(first["timings"]["cpu"], SHORTEST)
-            behind = f"{others[0]['method']}, {factor:.3g} times as long"
+            second = f"{others[0]['method']}, {factor:.3g} times as long"
         rows.append(
             [
                 problem + (f" ({grade} precision)" if grade else ""),
@@ -279,7 +279,7 @@ def _winners(best: list[tuple[str, Record]]) -> str:
                 show_seconds(first["timings"]["cpu"]),
                 show_seconds(first["timings"]["solve"]),
                 show_number(first["judgement"]["position_error"]),
-                behind,
+                second,
             ]
         )
     if not rows:

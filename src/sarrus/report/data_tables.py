@@ -77,8 +77,8 @@ class DataTable:
         keys = [c.key for c in self.columns]
         columns = [{"key": c.key, "head": c.head, "unit": c.unit} for c in self.columns]
         rows = [dict(zip(keys, map(_finite, row), strict=True)) for row in self.rows]
-        told = {"schema": 1, "columns": columns, "rows": rows, "notes": self.notes}
-        return json.dumps(told, indent=2) + "\n"
+        content = {"schema": 1, "columns": columns, "rows": rows, "notes": self.notes}
+        return json.dumps(content, indent=2) + "\n"
 
     def latex(self) -> str:
         """A booktabs tabular; empty columns are left out."""
@@ -179,7 +179,7 @@ def _record(record: Record, grade: str) -> list[Value]:
     ]
 
 
-def beside(table: DataTable, papers: Sequence[Paper]) -> DataTable:
+def join_papers(table: DataTable, papers: Sequence[Paper]) -> DataTable:
     """The table with the values of papers as additional columns.
 
     A row of a paper is matched with every row of its problem, method and class, as far as it names them; one

@@ -56,11 +56,16 @@ class Standing:
 
     @property
     def why(self) -> str:
-        """The most frequent reason of the settings that do not meet the limits."""
+        """The most frequent reason of the settings that miss the limits; of runs that broke off with a message."""
         failed = [r for r in self.records if self.kind not in classes(r)]
         # runs skipped for their time give no information about those that ran
-        told = [_reason(r) for r in failed if r["status"] != SKIPPED] or list(map(_reason, failed))
-        return max(dict.fromkeys(told), key=told.count, default="")
+        ran = [r for r in failed if r["status"] != SKIPPED] or failed
+        reasons = [_reason(r) for r in ran]
+        reason = max(dict.fromkeys(reasons), key=reasons.count, default="")
+        if not reason or reason in ("leaves the branch", SKIPPED):
+            return reason
+        first = ran[reasons.index(reason)]
+        return reason if first["status"] == "done" else f"{first['status']}: {first['message']}"
 
 
 def standings(records: Sequence[Record]) -> list[Standing]:
@@ -85,7 +90,7 @@ def _standing(problem: str, kind: str, engine: str, records: list[Record]) -> St
     source = [r for r in records if kind in classes(r, source=True)]
     here.by_source = min(source, key=seconds, default=None)
     for record in able:
-        seen = [kind in told["classes"] for told in record.get("changed", {}).values()]
+        seen = [kind in change["classes"] for change in record.get("changed", {}).values()]
         here.changed += len(seen)
         here.lost += seen.count(False)
         if seen and all(seen) and here.dependable is None:
@@ -128,8 +133,8 @@ def _by_source(s: Standing) -> str:
 
 def show_settings(record: Record) -> str:
     """Step or tolerance and settings, in a line."""
-    told = record["engine"]["settings"]
-    words = [f"{k}={v}" if isinstance(v, str) else f"{k}={v:g}" for k, v in told.items()]
+    settings = record["engine"]["settings"]
+    words = [f"{k}={v}" if isinstance(v, str) else f"{k}={v:g}" for k, v in settings.items()]
     if record["method"] == OURS:
         words.append(f"{show_seconds(record['timings']['solve'])} without outputs")
     return ", ".join([show_setting(record), *words])
@@ -310,12 +315,12 @@ def _markdown(records: list[Record], command: str) -> str:
 
 def _failures(records: Iterable[Record]) -> list[str]:
     """How each engine fails on each problem, each reason once with its frequency."""
-    told: dict[tuple[str, str], list[str]] = {}
+    failures: dict[tuple[str, str], list[str]] = {}
     for r in records:
         if not r["judgement"]["passed"]:
-            told.setdefault((r["problem"]["id"], r["method"]), []).append(_reason(r))
+            failures.setdefault((r["problem"]["id"], r["method"]), []).append(_reason(r))
     lines = []
-    for (problem, engine), reasons in told.items():
+    for (problem, engine), reasons in failures.items():
         counted = sorted(dict.fromkeys(reasons), key=lambda x: -reasons.count(x))
         shown = "; ".join(f"{reasons.count(x)} times: {x}" for x in counted[:4])
         lines.append(f"{problem}, {engine}: {shown}")

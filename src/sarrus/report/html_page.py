@@ -71,11 +71,9 @@ def fold(title: str, inner: str, name: str = "") -> str:
     return f"<section{id_}><details><summary><h2>{escape(title)}</h2></summary>{inner}</details></section>\n"
 
 
-def beside(left: str, right: str) -> str:
+def two_columns(left: str, right: str) -> str:
     """Two columns if there is room: the left one stays visible while the right one scrolls."""
-    return (
-        f'<div class="beside"><div class="left">{left}</div><div class="right">{right}</div></div>'
-    )
+    return f'<div class="two_columns"><div class="left">{left}</div><div class="right">{right}</div></div>'
 
 
 def grid(cards: Iterable[str]) -> str:

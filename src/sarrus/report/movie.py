@@ -185,8 +185,8 @@ def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
     clock = page.text(0.02, 0.97, "", family="monospace", **line)
     page.text(0.98, 0.97, _short(scene.sketch.name), ha="right", **line)
     if not picture.whole:
-        told = f"the part around {scene.observed_name or 'its beginning'}"
-        page.text(0.98, 0.02, told, ha="right", va="bottom", fontsize=0.8 * size, color=GREY)
+        text = f"the part around {scene.observed_name or 'its beginning'}"
+        page.text(0.98, 0.02, text, ha="right", va="bottom", fontsize=0.8 * size, color=GREY)
     for time in film.times(scene):
         picture.show(float(time))
         clock.set_text(f"t = {time:.2f} s{speed}")

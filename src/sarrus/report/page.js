@@ -81,8 +81,8 @@
     player.onChoice(showChosen);
   });
   SarrusPlots.link(players, plots);
-  const over = document.getElementById("over"), told = players.map((player) => player.values).filter(Boolean);
-  if (over && told.length) SarrusPlots.chooseOver(over, plots, told);
+  const over = document.getElementById("over"), readouts = players.map((player) => player.values).filter(Boolean);
+  if (over && readouts.length) SarrusPlots.chooseOver(over, plots, readouts);
   const bar = document.getElementById("bar");
   if (bar) Sarrus.transport(bar, clock, Math.max(...scenes.map((s) => s.end)), data.marks);
   document.querySelectorAll("[data-time]").forEach((element) => {

@@ -231,7 +231,7 @@ const SarrusPlots = (() => {
       axes: Object.keys(layout).filter((n) => n.startsWith("xaxis") || n.startsWith("yaxis")) };
   }
 
-  // the columns of one part, a pick each; several runs are told apart by their dashes
+  // the columns of one part, a pick each; several runs differ by their dashes
   function picksOf(item, v, label, r) {
     return (v.items[item] || []).map((column) => ({ unit: unit(column), name: short(column, item) + (label ? `, ${label}` : ""),
       x: v.times, y: v.column(column), run: r,

@@ -132,7 +132,7 @@ def _traces(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The curves up to a time in the format of the script, and how they were modified."""
     traces: list[dict[str, Any]] = []
-    told: set[str] = set()
+    in_legend: set[str] = set()
     thinned = False
     for curve in curves:
         shown = curve.times <= until * (1 + 1e-12)
@@ -151,13 +151,13 @@ def _traces(
                 "role": "exact" if curve.exact else "result",
                 "dash": curve.dash,
                 "group": curve.name,
-                "legend": curve.name not in told,
+                "legend": curve.name not in in_legend,
                 "run": curve.run,
             }
             | _named_at_the_pointer(curve)
         )
-        told.add(curve.name)
-    if len(told) < 2:
+        in_legend.add(curve.name)
+    if len(in_legend) < 2:
         for trace in traces:
             trace["legend"] = False
     note = f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
@@ -207,17 +207,17 @@ def make_frame(runs: Sequence[RunFolder], labels: Sequence[str]) -> PlotFrame:
     return PlotFrame(runs, labels, until, max(run.scene.end for run in runs), marks)
 
 
-def curve_plots(frame: PlotFrame, told: Sequence[Curves]) -> list[Plot]:
+def curve_plots(frame: PlotFrame, runs: Sequence[Curves]) -> list[Plot]:
     """The requested quantities of the mechanism, one figure per question; indeterminate reactions are dotted."""
     plots = []
-    for figure in told[0].figures:
+    for figure in runs[0].figures:
         # one colour for all curves of one owner
         owners = dict.fromkeys(_owner(c) for panel in figure.panels for c in panel.columns)
         color = {owner: n for n, owner in enumerate(owners)}
         curves = [
             curve
             for k, panel in enumerate(figure.panels)
-            for curve in _told(k, panel, frame, told, color)
+            for curve in _quantity_curves(k, panel, frame, runs, color)
         ]
         heads = [shown_name(panel.label) for panel in figure.panels]
         plot = stack(
@@ -231,7 +231,7 @@ def curve_plots(frame: PlotFrame, told: Sequence[Curves]) -> list[Plot]:
         )
         if figure.name == "reactions" and any(c.dash == "dot" for c in curves):
             plot.notes.append("Dotted: shared with other joints, rigid bodies do not determine it.")
-        if len(told) > 1:
+        if len(runs) > 1:
             lines = zip(DASHES, frame.labels, strict=False)
             plot.notes.append("; ".join(f"{word}: {label}" for (_, word), label in lines) + ".")
         plots.append(plot)
@@ -247,17 +247,17 @@ def _owner(column: str) -> str:
     return column.rsplit(".", 1)[0] if "." in column else column.removesuffix(" [J]")
 
 
-def _told(
-    k: int, panel: Panel, frame: PlotFrame, told: Sequence[Curves], color: dict[str, int]
+def _quantity_curves(
+    k: int, panel: Panel, frame: PlotFrame, runs: Sequence[Curves], color: dict[str, int]
 ) -> list[Curve]:
     """The curves of a panel, named after their owners; several runs are distinguished by line style."""
     out = []
-    for r, (curves, label) in enumerate(zip(told, frame.labels, strict=True)):
+    for r, (curves, label) in enumerate(zip(runs, frame.labels, strict=True)):
         for column in panel.columns:
             if column not in curves.columns:
                 continue
             owner = _owner(column)
-            hover = f"{owner}, {label}" if len(told) > 1 else ""
+            hover = f"{owner}, {label}" if len(runs) > 1 else ""
             dash = DASHES[r % len(DASHES)][0]
             if owner in curves.shared and panel.label.startswith("force"):
                 dash = "dot"

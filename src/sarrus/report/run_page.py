@@ -21,7 +21,6 @@ from ..storage import SavedResultError
 from .curves import Curves, read_curves
 from .design_plots import design_plots, find_design
 from .html_page import (
-    beside,
     facts,
     figures_html,
     fold,
@@ -31,6 +30,7 @@ from .html_page import (
     section,
     sentences,
     table,
+    two_columns,
 )
 from .plots import Plot, accuracy_plots, curve_plots, make_frame, source_plots
 from .tables import show_number, show_seconds, show_setting
@@ -85,12 +85,12 @@ def read_runs(
 def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) -> str:
     """The page of one run or of several side by side; bad: folders that were left out, and why."""
     labels = run_labels(runs)
-    told = []
+    curves_of_runs = []
     for k, run in enumerate(runs):
         with part(k, len(runs)):
-            told.append(read_curves(run.result))
+            curves_of_runs.append(read_curves(run.result))
     scenes = []
-    for run, curves in zip(runs, told, strict=True):
+    for run, curves in zip(runs, curves_of_runs, strict=True):
         window = frame_window(run.scene, Camera(), 1.0, fill=False)
         slope = float(window.half[1] / window.half[0])
         payload = scene_payload(run.scene, MOST_NUMBERS // len(runs))
@@ -101,7 +101,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
     accuracy = []
     for name, group in _groups(runs).items():
         frame = make_frame([runs[i] for i in group], [labels[i] for i in group])
-        mine = curve_plots(frame, [told[i] for i in group])
+        mine = curve_plots(frame, [curves_of_runs[i] for i in group])
         # for a problem, the figures of its source come first
         first = source_plots(frame)
         shown = [*first, *mine] if "problem" in frame.runs[0].record else [*mine, *first]
@@ -117,7 +117,8 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         figures += exact
     accuracy.append(_counters(runs, labels))
     summary = section(
-        "In short", grid(_result_card(r, n, single, c) for (r, n), c in _with(runs, labels, told))
+        "In short",
+        grid(_result_card(r, n, single, c) for (r, n), c in _with(runs, labels, curves_of_runs)),
     )
     ranks = grid(card for r, n in _both(runs, labels) for card in _rank_cards(r, n, single))
     right = [
@@ -132,7 +133,7 @@ def make_report(runs: Sequence[RunFolder], bad: Sequence[tuple[str, str]] = ()) 
         ),
     ]
     left = _playback(runs, scenes, labels)
-    body = [beside(left, "".join(right))] if single else [left, *right]
+    body = [two_columns(left, "".join(right))] if single else [left, *right]
     body.append(left_out(bad))
     title, lead = _title(runs, labels)
     # marks of several runs would overlap
@@ -153,8 +154,8 @@ def _design_card(
             continue
         cycles.append(found.period is not None)
         plots = design_plots(found)
-        told = sentences(str(found).splitlines())
-        cards.append(_head(label, len(runs) == 1) + told + figures_html(plots, len(figures)))
+        text = sentences(str(found).splitlines())
+        cards.append(_head(label, len(runs) == 1) + text + figures_html(plots, len(figures)))
         figures += plots
     over = "over a cycle of the drive" if all(cycles) else "over the run"
     return [fold(f"Design: {over}", "".join(cards), "design")] if cards else []
@@ -178,9 +179,9 @@ def _title(runs: Sequence[RunFolder], labels: Sequence[str]) -> tuple[str, str]:
 
 
 def _with(
-    runs: Sequence[RunFolder], labels: Sequence[str], told: Sequence[Curves]
+    runs: Sequence[RunFolder], labels: Sequence[str], curves: Sequence[Curves]
 ) -> list[tuple[tuple[RunFolder, str], Curves]]:
-    return list(zip(_both(runs, labels), told, strict=True))
+    return list(zip(_both(runs, labels), curves, strict=True))
 
 
 def run_labels(runs: Sequence[RunFolder]) -> list[str]:
@@ -243,8 +244,8 @@ def _result_card(run: RunFolder, label: str, single: bool, curves: Curves) -> st
     )
     parts.append(f'<div class="tiles">{tiles}</div>')
     parts.append(_checks(judged["checks"]) if judged.get("checks") else "")
-    told = [line for line in judged.get("findings", ()) if line != judged.get("branch")]
-    parts.append(sentences([*told, _verdict_sentence(run), *record["notes"], *curves.notes]))
+    findings = [line for line in judged.get("findings", ()) if line != judged.get("branch")]
+    parts.append(sentences([*findings, _verdict_sentence(run), *record["notes"], *curves.notes]))
     return "".join(parts)
 
 
@@ -330,8 +331,8 @@ def _rank_cards(run: RunFolder, label: str, single: bool) -> list[str]:
     lines = record["verdict"]["text"]
     verdict = "".join(f"<p>{escape(line.strip())}</p>" for line in lines)
     if record["verdict"]["crossings"] is None:
-        told = f"The method {record['method']} does not watch for crossings; series does."
-        crossings = f"<h3>Crossings</h3><p>{escape(told)}</p>"
+        text = f"The method {record['method']} does not watch for crossings; series does."
+        crossings = f"<h3>Crossings</h3><p>{escape(text)}</p>"
     else:
         crossings = _marks(run, CROSSING, "crossing") + _marks(run, NEAR, "near-singular moment")
         crossings = crossings or "<h3>Crossings</h3><p>None was met.</p>"

@@ -20,8 +20,8 @@ def problem_table(problems: Iterable[Problem]) -> Table:
     for name in ("id", "what", "options", "limits", "source"):
         table.add_column(name, no_wrap=True)
     for p in problems:
-        told = ", ".join(f"{o.name} {o.show(p.options[o.name])}" for o in options(p.id))
-        table.add_row(p.id, f"{p.title}, {p.duration:g} s", told, str(p.limits), p.library)
+        described = ", ".join(f"{o.name} {o.show(p.options[o.name])}" for o in options(p.id))
+        table.add_row(p.id, f"{p.title}, {p.duration:g} s", described, str(p.limits), p.library)
     return table
 
 

@@ -248,8 +248,8 @@ def validate(data: Any, kind: type[RecordPart]) -> dict[str, Any]:
         return kind.model_validate(data).model_dump(by_alias=True)
     except ValidationError as error:
         # Every member of a union reports an error; only the last one per key is reported to the user.
-        told = dict(map(_describe, error.errors(include_url=False)))
-        found = [f"{where} {why}" for where, why in told.items()]
+        reasons = dict(map(_describe, error.errors(include_url=False)))
+        found = [f"{where} {why}" for where, why in reasons.items()]
         more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
         raise InvalidRecordError("; ".join(found[:MOST_LISTED]) + more) from None
 

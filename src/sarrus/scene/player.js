@@ -173,7 +173,7 @@ const Sarrus = (() => {
       // who takes the pointer before the view does: {down(found, at, event), move(at, event), up(at, event)}, and what it
       // draws: {line: [from, to], at}, places in metres
       this.tool = null; this.ghost = null;
-      // names of joints and points in the picture; plain: nothing but the name beside what is chosen
+      // names of joints and points in the picture; plain: only the name next to the selection
       this.names = false; this.named = false; this.plain = false;
       // whether somebody chose the view; what the hint says instead of what the view can do
       this.viewed = false; this.says = "";
@@ -452,7 +452,7 @@ const Sarrus = (() => {
       c.moveTo(x - 12, y); c.lineTo(x + 12, y); c.moveTo(x, y - 12); c.lineTo(x, y + 12); c.stroke();
     }
 
-    // names of joints and points beside them; those at one place below each other
+    // names next to joints and points; those at one position below each other
     drawNames(c, colors, flat) {
       const { signs } = this.scene, used = new Map();
       if (signs.length > MOST_NAMES) return;
@@ -636,7 +636,7 @@ const Sarrus = (() => {
       return this.largest[kind];
     }
 
-    // name and numbers beside what was chosen
+    // name and numbers next to the selection
     drawValues(c, colors, flat, time) {
       const item = this.chosen, rows = this.values ? this.values.rows(item.name, time).slice(0, 7) : [];
       const lines = [item.name, ...rows];
@@ -808,7 +808,7 @@ const Sarrus = (() => {
       if (stroke) { c.lineWidth = width; c.strokeStyle = stroke; c.stroke(); }
     }
 
-    // a motor: an arrow around the joint, and the letter beside it
+    // a motor: an arrow around the joint, and the letter next to it
     ring(c, [x, y], radius, color, width) {
       c.beginPath(); c.arc(x, y, radius, -0.6 * Math.PI, 0.9 * Math.PI); c.lineWidth = width; c.strokeStyle = color;
       c.stroke();
@@ -1037,7 +1037,7 @@ const Sarrus = (() => {
     Object.assign(slider, { type: "range", min: 0, max: clock.duration, step: "any", value: 0 });
     slider.setAttribute("aria-label", "time [s]");
     slider.addEventListener("input", () => {
-      // pausing tells everybody the old time, this slider too
+      // pausing reports the old time, this slider too
       const time = Number(slider.value);
       clock.pause(); clock.set(time);
     });

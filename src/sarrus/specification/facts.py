@@ -52,7 +52,7 @@ class Pattern:
     key: str
     sections: str
     wording: re.Pattern[str]
-    beside: re.Pattern[str] | None = None
+    context: re.Pattern[str] | None = None
     value: float | None = None
     listed: bool = False
 
@@ -61,12 +61,12 @@ def pattern(
     key: str,
     sections: str,
     *wordings: str,
-    beside: str | None = None,
+    context: str | None = None,
     value: float | None = None,
     listed: bool = False,
 ) -> list[Pattern]:
     """Return the patterns of one fact; `sections` gives the initials of the sections to search."""
-    near = None if beside is None else re.compile(beside, re.I)
+    near = None if context is None else re.compile(context, re.I)
     compiled = [re.compile(wording, re.I) for wording in wordings]
     return [Pattern(key, sections, wording, near, value, listed) for wording in compiled]
 
@@ -106,20 +106,20 @@ PATTERNS = [
         r"\b(?:velocit(?:y|ies)|speed|velocidad)\b(?P<between>[^.;]{0,100}?)\s?"
         + NUMBER
         + METRES_A_SECOND,
-        beside=START,
+        context=START,
     ),
     *pattern(
         "start_velocity",
         "ma",
         r"\b(?:at|from)\s+rest\b|\ben\s+reposo\b|\bdesde\s+el\s+reposo\b",
-        beside=START,
+        context=START,
         value=0.0,
     ),
     *pattern(
         "gravity",
         "ma",
         NUMBER + GRAVITY_UNIT + r"(?P<after>[^.;]{0,60})",
-        beside=r"gravit|graved|\bg\s?=",
+        context=r"gravit|graved|\bg\s?=",
     ),
     *pattern(
         "link_length",
@@ -131,13 +131,13 @@ PATTERNS = [
         + NUMBER
         + METRES,
         r"\b(?:length|longitud)\s+(?:(?:of|de)\s+)?" + NUMBER + METRES,
-        beside=r"\b" + LINKS + r"\b",
+        context=r"\b" + LINKS + r"\b",
     ),
     *pattern(
         "link_mass",
         "ma",
         NUMBER + r"\s?kg\b(?!\s?[*·/]?\s?m)",
-        beside=r"\b" + LINKS + r"\b",
+        context=r"\b" + LINKS + r"\b",
     ),
     *pattern(
         "section",
@@ -147,7 +147,7 @@ PATTERNS = [
         + METRES,
     ),
     *pattern("section", "ma", r"\bthin\s+" + LINKS + r"\b|\bbarras\s+delgadas\b", value=0.0),
-    *pattern("damping", "ma", NUMBER + r"\s?N\s?s/m\b", beside=r"\bdamp"),
+    *pattern("damping", "ma", NUMBER + r"\s?N\s?s/m\b", context=r"\bdamp"),
     *pattern("observed", "r", OBSERVED),
     *pattern("listed_point", "r", OBSERVED, listed=True),
     *pattern(
@@ -180,11 +180,11 @@ PATTERNS = [
         "energy_drift",
         "r",
         NUMBER + r"\s?(?:J|joules?|julios?)\b",
-        beside=r"^(?=.*energ)(?=.*(?:drift|deriva|allowed|at\s+most|below|less|exceed|menor|inferior))",
+        context=r"^(?=.*energ)(?=.*(?:drift|deriva|allowed|at\s+most|below|less|exceed|menor|inferior))",
     ),
-    *pattern("end_error", "r", NUMBER + METRES, beside=r"\bat\s+the\s+end\b|\bal\s+final\b"),
+    *pattern("end_error", "r", NUMBER + METRES, context=r"\bat\s+the\s+end\b|\bal\s+final\b"),
     *pattern("rms", "r", r"\broot\s+mean\s+square\b[^0-9.;]{0,80}?" + NUMBER),
-    *pattern("path", "r", NUMBER + METRES, beside=r"\bat\s+any\s+time\b|\ben\s+todo\s+momento\b"),
+    *pattern("path", "r", NUMBER + METRES, context=r"\bat\s+any\s+time\b|\ben\s+todo\s+momento\b"),
     *pattern(
         "shown",
         "r",
@@ -236,7 +236,7 @@ def find_facts(document: XmlDocument, sentences: list[Sentence]) -> tuple[list[F
 def _match(document: XmlDocument, p: Pattern, sentence: Sentence) -> Iterator[Fact]:
     if sentence.section[0] not in p.sections or p.listed != sentence.listed:
         return
-    if p.beside is not None and not p.beside.search(sentence.text):
+    if p.context is not None and not p.context.search(sentence.text):
         return
     for m in p.wording.finditer(sentence.text):
         groups = m.groupdict()

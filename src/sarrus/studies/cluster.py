@@ -213,7 +213,7 @@ class _Loop:
         self.completed: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self.size = FIRST_BATCH
         self.versions = describe_worker()
-        self.told: set[str] = set()
+        self.reported_versions: set[str] = set()
         self.dead: set[str] = set()
         self.restarted: set[str] = set()
         self.left = True
@@ -405,11 +405,14 @@ class _Loop:
 
     def remark_versions(self, outcome: BatchOutcome) -> None:
         other = {k: v for k, v in outcome.versions.items() if self.versions.get(k) != v}
-        told = ", ".join(f"{k} {v} instead of {self.versions.get(k)}" for k, v in other.items())
-        if told not in self.told:
-            self.told.add(told)
+        differences = ", ".join(
+            f"{k} {v} instead of {self.versions.get(k)}" for k, v in other.items()
+        )
+        if differences not in self.reported_versions:
+            self.reported_versions.add(differences)
             self.work.remarks.append(
-                f"worker {outcome.worker} computes with {told}; last digits may differ from those of other workers"
+                f"worker {outcome.worker} computes with {differences}; last digits may differ "
+                "from those of other workers"
             )
 
 

@@ -176,7 +176,7 @@ class _Session:
         self.capacity = 0.0
         self.deaths = 0
         self.remarks = [*study.remarks, *folder.remarks]
-        self.told = 0
+        self.remarks_shown = 0
         self.tell()
 
     def run(self, samples: Any, workers: int, scheduler: str | None, limit: int | None) -> None:
@@ -209,7 +209,7 @@ class _Session:
         if self.progress is None:
             return
         seconds = time.perf_counter() - self.begin
-        new, self.told = tuple(self.remarks[self.told :]), len(self.remarks)
+        new, self.remarks_shown = tuple(self.remarks[self.remarks_shown :]), len(self.remarks)
         self.progress(
             Progress(
                 len(self.folder.done),

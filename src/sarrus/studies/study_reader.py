@@ -320,8 +320,8 @@ class _Reader:
         if self.file.combine == study_schema.LIST:
             lengths = {p.column: len(p.values) for p in self.parameters if p.values is not None}
             if len(set(lengths.values())) > 1:
-                told = ", ".join(f"{column} has {n}" for column, n in lengths.items())
-                self.problem(("combine",), f"row by row needs lists of one length, but {told}")
+                counts = ", ".join(f"{column} has {n}" for column, n in lengths.items())
+                self.problem(("combine",), f"row by row needs lists of one length, but {counts}")
         return samples or 1
 
     def records(self, base: Base) -> Iterator[StudyRecord]:

@@ -223,8 +223,8 @@ def _standing(sketch: Sketch) -> Scene:
 def sentences_of(error: Exception) -> list[str]:
     """Return the errors, one sentence each, without the name of a nonexistent file."""
     lines = error.problems if isinstance(error, ModelFileError) else str(error).splitlines()
-    told = [line.strip().removeprefix("- ").removeprefix(f"{SOURCE}: ") for line in lines]
-    return [line for line in told if line and not line.endswith(":")] or [type(error).__name__]
+    texts = [line.strip().removeprefix("- ").removeprefix(f"{SOURCE}: ") for line in lines]
+    return [line for line in texts if line and not line.endswith(":")] or [type(error).__name__]
 
 
 def mobility(mechanism: Mechanism) -> list[str]:

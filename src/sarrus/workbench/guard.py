@@ -68,8 +68,8 @@ class Guard:
             self.codes = [code for code in self.codes if code not in found]
         return bool(found)
 
-    def is_foreign(self, headers: Any, asks: bool = False) -> str:
-        """Return why a request is rejected: another server or page; asks: the origin of our page is required."""
+    def is_foreign(self, headers: Any, needs_origin: bool = False) -> str:
+        """Return why a request is rejected: another server or page; needs_origin: our origin is required."""
         own = [f"{name}:{self.port}" for name in (LOOPBACK, "localhost")]
         # Browsers never send several headers of a kind.
         host, origins = headers.get_all("Host", []), headers.get_all("Origin", [])
@@ -77,7 +77,7 @@ class Guard:
             return "this server has another name"
         if origins and origins != [f"http://{host[0]}"]:
             return "the request comes from another page"
-        if asks and not origins:
+        if needs_origin and not origins:
             return "the request does not say which page it comes from"
         return ""
 

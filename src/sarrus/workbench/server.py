@@ -235,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request of the page: JSON in, JSON out."""
         bench, (path, _) = self.server.workbench, self._target()
-        if why := bench.guard.is_foreign(self.headers, asks=True):
+        if why := bench.guard.is_foreign(self.headers, needs_origin=True):
             self._refuse(403, why)
         elif not bench.guard.is_known(self.headers):
             self._refuse(403, UNKNOWN)

@@ -1,5 +1,5 @@
 "use strict";
-// The workbench: the document with its history, what is asked of the server, sliders, the hand, and drawing.
+// The workbench: the document with its history, requests to the server, sliders, the hand, and drawing.
 (() => {
   const el = Sarrus.element, get = (id) => document.getElementById(id);
   const begin = JSON.parse(get("document").textContent);
@@ -83,9 +83,9 @@
   function solve(full, parameters) {
     const mine = ++wanted;
     status("solving", "wait");
-    const asked = { ...current(), duration, full, parameters: parameters && listed !== doc().data };
+    const request = { ...current(), duration, full, parameters: parameters && listed !== doc().data };
     const data = doc().data;
-    ways[full ? "full" : "solve"].ask(asked, (found, older) => {
+    ways[full ? "full" : "solve"].ask(request, (found, older) => {
       if (full && mine !== wanted) return;
       if (found.parameters) { listed = data; showSliders([...(doc().options ? begin.problem.sliders : []), ...found.parameters]); }
       show(found, full);
@@ -140,7 +140,7 @@
     else if (player.chosen) { showChosen(player.chosen.name); showPart(player.chosen.name); }
   }
 
-  // what can be chosen and drawn besides, made anew where there are other parts
+  // what can be chosen and drawn besides, made again when the parts change
   let offered = "";
   function showOptions() {
     const { signs, shapes } = player.scene, names = [...signs, ...shapes].map((item) => item.name);
@@ -182,7 +182,7 @@
       out.push(el("p", {}, el("b", {}, verdict[0])));
       if (verdict.length > 1) out.push(el("details", {}, el("summary", {}, "why"), ...lines(verdict.slice(1), "")));
     }
-    out.push(...lines(told, "said"), ...lines(found.notes || [], ""));
+    out.push(...lines(messages, "said"), ...lines(found.notes || [], ""));
     if ((found.marks || []).length) out.push(el("details", {}, el("summary", {}, "crossings in numbers"), ...lines(found.marks.slice(0, 20), "")));
     if ((found.ghosts || []).length) out.push(el("details", {}, el("summary", {}, "branches at the first crossing"), el("div", { className: "ghosts" }, ...found.ghosts.map(ghost))));
     // what was unfolded stays so
@@ -190,10 +190,10 @@
     get("messages").replaceChildren(...out);
     get("messages").querySelectorAll("summary").forEach((e) => { e.parentElement.open = open.has(e.textContent); });
   }
-  // what the last deed told, until the next
-  let told = [];
+  // messages of the last action, until the next
+  let messages = [];
   function tell(lines, wrong) {
-    told = wrong ? [] : lines;
+    messages = wrong ? [] : lines;
     if (wrong) get("messages").prepend(...lines.map((text) => el("p", { className: "error" }, text)));
     else if (answer) showMessages(answer, true);
   }
@@ -307,7 +307,7 @@
 
   const valueOf = (document, path, option) => ((option ? document.options : document.values) || {})[path];
 
-  // another option of the problem: the mechanism is made anew, and what still has a place in it is kept
+  // another option of the problem: the mechanism is built again, and what still exists in it is kept
   function setOption(name, value, finished) {
     const options = { ...doc().options, [name]: value };
     ways.problem.ask({ options, values: doc().values }, (found) => {
@@ -402,7 +402,7 @@
   // ---- drawing
 
   function edit(change, then = (data) => keepDrawn(data, null)) {
-    told = [];
+    messages = [];
     ways.edit.ask({ ...doc(), change }, (found) => {
       if (found.errors) tell(found.errors, true);
       else then(found.data);

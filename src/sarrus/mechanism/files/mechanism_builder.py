@@ -31,7 +31,7 @@ def build_mechanism(document: Document, check: bool = True) -> Mechanism:
         )
     model = _validate(document)
     problems: list[str] = []
-    # numbers near the largest double overflow on the way; the check tells which
+    # numbers near the largest double overflow on the way; the check reports which
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             mechanism = _Builder(document, model, problems).build()
@@ -69,13 +69,13 @@ def _validate(document: Document) -> model_schema.ModelFile:
 
 
 def _slips(error: ValidationError) -> list[Any]:
-    """The errors of pydantic; a misspelt key is not told a second time as a missing one."""
+    """The errors of pydantic; a misspelt key is not reported a second time as a missing one."""
     items = error.errors()
     unknown = [item["loc"] for item in items if item["type"] == "extra_forbidden"]
 
     def misspelt(loc: Where) -> bool:
-        beside = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
-        return any(nearest(word, [str(loc[-1])]).startswith("did") for word in beside)
+        siblings = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
+        return any(nearest(word, [str(loc[-1])]).startswith("did") for word in siblings)
 
     return [item for item in items if item["type"] != "missing" or not misspelt(item["loc"])]
 
@@ -235,8 +235,8 @@ def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
         inside = isinstance(entry, dict) and word is not None and word[1] in entry
         where = (block, name, word[1]) if inside and word else (block, name)
         # the path says already whom the sentence speaks of
-        told = re.sub(r"^(?: \([a-z-]+\))?[,:] ", "", rest[len(name) + 1 :])
-        return where, sentence if told == rest[len(name) + 1 :] else told
+        text = re.sub(r"^(?: \([a-z-]+\))?[,:] ", "", rest[len(name) + 1 :])
+        return where, sentence if text == rest[len(name) + 1 :] else text
     for name in data.get("points") or {}:
         if sentence.endswith(f"are called '{name}'; give each a name of its own"):
             return ("points", name), sentence
@@ -267,7 +267,7 @@ class _Builder:
         self.model = model
         self.problems = problems
         self.m = Mechanism(model.name, gravity=model.gravity)
-        # every problem of a file is told, not the first
+        # every problem of a file is reported, not only the first
         self.m.at_once = False
 
     def build(self) -> Mechanism:
@@ -340,7 +340,7 @@ class _Builder:
         make(name, *bodies, **{key: value for key, value in entry if key != word})
 
     def motion(self, name: str, drive: Any) -> DriveMotion:
-        """The motion of a drive: angles or lengths, as its joint asks for."""
+        """The motion of a drive: angles or lengths, as its joint requires."""
         joint_kind = next((j.kind for j in self.m.joints if j.name == drive.joint), None)
         turns = joint_kind is not None and joint_kind.row.coordinate == "angle"
         kind = units.ANGLE if turns else units.LENGTH

@@ -121,7 +121,7 @@ class _Reader:
         self.open: list[tuple[Any, Where, int]] = []
         # and in each mapping the key that waits for its value
         self.keys: list[str | None] = []
-        # each is told once
+        # each is reported once
         self.anchors: set[str | None] = set()
         self.values = 0
         self.documents = 0

@@ -729,7 +729,7 @@ BUILT: dict[str, type[Section]] = {
 
 
 class SimulateEntry(Section):
-    """What `sarrus simulate` does if it is not told otherwise."""
+    """Defaults of `sarrus simulate`."""
 
     duration: Time | None = Field(default=None, description="simulated time", examples=["10 s"])
     output_step: Time | None = Field(default=None, description="time between outputs")

@@ -337,7 +337,7 @@ def _split_vector(text: str, kind: Kind) -> list[str]:
     for entry in entries:
         if not _PLAIN.fullmatch(entry):
             raise UnitError(
-                f"{shorten(text)}: {shorten(entry)} is not a plain number; write the unit once, behind "
+                f"{shorten(text)}: {shorten(entry)} is not a plain number; write the unit once, after "
                 "the list"
             )
     return [f"{entry} {unit.strip()}" for entry in entries]

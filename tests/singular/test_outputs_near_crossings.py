@@ -1,4 +1,4 @@
-"""Outputs and ends of runs that fall on or beside a flat position."""
+"""Outputs and ends of runs that fall on or near a flat configuration."""
 
 import numpy as np
 import pytest
@@ -22,8 +22,8 @@ def exact_acceleration(reference, windows):
 
 @pytest.mark.parametrize("windows", [2, 40])
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_an_output_beside_a_crossing_is_as_good_as_any(windows, distance):
-    """Position, velocity and acceleration at an output at or beside a flat position."""
+def test_an_output_near_a_crossing_is_as_good_as_any(windows, distance):
+    """Position, velocity and acceleration at an output at or near a flat configuration."""
     problem = problems.get("n-four-bar", windows=windows)
     for crossing in flat_times(windows, 6.0)[1:4]:
         time = crossing + distance
@@ -40,8 +40,8 @@ def test_an_output_beside_a_crossing_is_as_good_as_any(windows, distance):
 
 @pytest.mark.parametrize("windows", [2, 40])
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_a_run_that_ends_beside_a_crossing_is_as_good_as_any(windows, distance):
-    """The last step may end at or beside a flat position."""
+def test_a_run_that_ends_near_a_crossing_is_as_good_as_any(windows, distance):
+    """The last step may end at or near a flat configuration."""
     problem = problems.get("n-four-bar", windows=windows)
     for crossing in flat_times(windows, 20.0)[[0, 1, 9]]:
         end = crossing + distance

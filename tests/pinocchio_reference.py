@@ -12,9 +12,9 @@ def center_accelerations(path, gravity=(0.0, 0.0, -9.81)):
     """Acceleration of the centre of mass of every link that has one, by name; closures as in its YAML file."""
     model = pin.buildModelFromUrdf(str(path))
     model.gravity.linear = np.array(gravity)
-    told = yaml.safe_load(path.with_suffix(".yaml").read_text())
+    reported = yaml.safe_load(path.with_suffix(".yaml").read_text())
     constraints = pin.StdVec_RigidConstraintModel()
-    for (a, b), kind in zip(told["closed_loop"], told["type"], strict=True):
+    for (a, b), kind in zip(reported["closed_loop"], reported["type"], strict=True):
         frames = [model.frames[model.getFrameId(name)] for name in (a, b)]
         contact = pin.ContactType.CONTACT_6D if kind == "6d" else pin.ContactType.CONTACT_3D
         constraints.append(
@@ -44,7 +44,7 @@ def center_accelerations(path, gravity=(0.0, 0.0, -9.81)):
             continue
         lever = data.oMi[joint].rotation @ inertia.lever
         spatial = data.oMi[joint].act(data.a[joint])
-        # at rest: the acceleration of the frame's place, and of the centre beside it
+        # at rest: the acceleration of the frame's place, and of the centre near it
         place = data.oMi[joint].translation + lever
         out[model.names[joint]] = spatial.linear + np.cross(spatial.angular, place)
     return out
