@@ -1,4 +1,4 @@
-"""Random degenerate configurations of many kinds, each with what is known of it, and copies that must not differ."""
+"""Random degenerate configurations of many kinds, with what is known of them, and copies that must not differ."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from branch_cases import (
     powers,
     three_rrr,
 )
-from builders import bricard, n_four_bar, rotation
+from builders import n_four_bar, rotation
 from linkages import (
     bennett,
     bricard_by_symmetry,
@@ -32,12 +32,10 @@ from linkages import (
     spherical_chain,
     stewart,
     three_upu,
-    trammel,
     watt_in_slots,
     wunderlich,
 )
 from sarrus import Mechanism
-from sarrus.mechanism.joint_kinds import JointKind
 
 
 class Known(NamedTuple):
@@ -260,7 +258,7 @@ def two_paths(rng):
 
 
 def concentric(rng, even=None):
-    """A crank and a trammel on one bar whose centres of curvature coincide: to second order it turns about them."""
+    """A crank and a trammel on one bar with one centre of curvature: to second order it turns about that."""
     a, b = rng.uniform(0.5, 1.2), rng.uniform(0.3, 1.4)
     even = bool(rng.integers(2)) if even is None else even
     phi = 0.0 if even else rng.uniform(0.3, 1.2)
@@ -349,11 +347,44 @@ def duffy(rng):
     return griffis_duffy(rng.uniform(0.2, 1.0), rng.uniform(0.8, 1.3)), UNKNOWN
 
 
+def three_cranks(rng):
+    """A coupler on three or four equal cranks in line: a parallelogram that cannot cross over."""
+    x = np.cumsum(rng.uniform(0.6, 1.5, int(rng.integers(3, 5))))
+    crank = rng.uniform(0.5, 1.0)
+    m = Mechanism("three cranks")
+    m.body("coupler", 1.0, (x.mean() + crank, 0.0), 0.1)
+    for k, at in enumerate(x):
+        m.rod(f"crank{k}", (at, 0.0), (at + crank, 0.0), mass=1.0)
+        m.revolute(f"A{k}", m.ground, f"crank{k}", at=(at, 0.0))
+        m.revolute(f"B{k}", f"crank{k}", "coupler", at=(at + crank, 0.0))
+    return m, Known((1,))
+
+
+def folded_sarrus(rng):
+    """Sarrus' linkage with its platform on the ground: both legs swing, or the platform rises."""
+    return sarrus_linkage(1.0), Known((1, 2), CROSSING)
+
+
+def regular_hexagon(rng):
+    """Hinges at the corners of a regular polygon, along the radii, the sides, or tilted in turn."""
+    n, kind = int(rng.integers(4, 7)), int(rng.integers(0, 3))
+    t = np.arange(n) * 2.0 * np.pi / n
+    points = np.column_stack([np.cos(t), np.sin(t), 0 * t])
+    z = np.where(np.arange(n) % 2, 0.5, -0.5)
+    axes = [
+        points,
+        np.column_stack([-np.sin(t), np.cos(t), 0 * t]),
+        points + np.outer(z, [0, 0, 1]),
+    ][kind]
+    return closed_chain("regular polygon", points, axes), UNKNOWN
+
+
 FAMILIES = (
     windows, equal_windows, some_kite, line_of_bars, line_of_equal_bars, dead_slider_crank, tarnai, some_powers,
-    watts, slots, cranks, flat_spherical, stretched_sarrus, regular_overconstrained, platform, rrr_held, seoul, tsai,
+    watts, slots, cranks, flat_spherical, stretched_sarrus, regular_overconstrained, platform, rrr_held, seoul,
+    tsai,
     boxes, fichter, flat_scissors, dixon, two_paths, concentric, kite_with_dyad, lines_of_nodes, desargues, conic,
-    flat_octahedron_like, duffy,
+    flat_octahedron_like, duffy, three_cranks, folded_sarrus, regular_hexagon,
 )  # fmt: skip
 
 
@@ -419,6 +450,7 @@ def copies_of(m, seed):
         "turned": copy_of(m, R=R, offset=rng.uniform(-1, 1, m.dimension)),
         "order": copy_of(m, seed=int(rng.integers(1000))),
         "rounded": disturbed(m, 1e-12, int(rng.integers(1000))),
+        "twin": copy_of(m, double=m.joints[int(rng.integers(len(m.joints)))].name),
     }
 
 

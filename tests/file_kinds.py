@@ -49,6 +49,15 @@ samples: 1
 simulate: {duration: 20 ms, output_step: 10 ms}
 record: [energy_drift, {maximum: A.x}, {function: functions.py:last}]
 """
+OPTIMISATION = """\
+sarrus_optimize: 1
+mechanism: study_model.yaml
+variables: {bodies.crank.mass: {from: 0.1 kg, to: 2 kg, start: 0.5 kg}}
+minimise: [{final: A.x, weight: 2}, {difference: A.y, to: 1 + 0.1*time}]
+constraints: [{largest: A.vx, at_most: 10 m/s}]
+duration: 20 ms
+output_step: 5 ms
+"""
 FUNCTIONS = """\
 def last(result, mechanism):
     return float(result.position("A")[-1, 0])
@@ -218,6 +227,18 @@ KINDS = {
         (SWEEP, SWEEP, (*SWEEP, "--fresh")),
         ("study/*", "study/parts/*"),
     ),
+    "optimisation": Kind(
+        ("optimisation.yaml", "study_model.yaml"),
+        ("optimisation.yaml",),
+        (("optimize", "optimisation.yaml", *OUT),),
+        endless=True,
+    ),
+    "state of an optimisation": Kind(
+        ("optimisation.yaml", "study_model.yaml", "state"),
+        ("state/state.json",),
+        (("optimize", "optimisation.yaml", "--out", "state"),),
+        ("state/*",),
+    ),
     "method": Kind(
         ("method.py",),
         ("method.py",),
@@ -305,6 +326,8 @@ def make_desk(folder):
         Path("model.yaml").write_text(MODEL)
         Path("study.yaml").write_text(STUDY)
         shutil.copy("model.yaml", "study_model.yaml")
+        Path("optimisation.yaml").write_text(OPTIMISATION)
+        succeed("optimize", "optimisation.yaml", "--out", "state")
         Path("method.py").write_text(METHOD)
         Path("functions.py").write_text(FUNCTIONS)
         Path("numpy.py").write_text("raise RuntimeError('not the real one')\n")

@@ -5,8 +5,10 @@
 Each seed makes one mechanism, planar or in space, with plain, crowded or sliding joints. It is simulated here
 and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two
 between 1e-6 and 1e6, which must be the same motion. A linkage of a random family has the same crossings at other
-tolerances, outputs and methods, and random loops have all of theirs. The invariants of `sarrus.audit` hold of
-both. Every failure prints its seed; it is run again by `--first SEED --count 1`.
+tolerances, outputs and methods and in an ensemble, and random loops have all of theirs; the branches at its
+first crossing are those of the way back. The invariants of `sarrus.audit` hold of both. Small motions about the
+equilibrium of the mechanism are its modes. Every failure prints its seed; it is run again by `--first SEED
+--count 1`.
 """
 
 import argparse
@@ -20,7 +22,12 @@ import sarrus
 from agreement.test_independent_simulation import DURATION, check_same_motion, with_random_start
 from crossing_families import FAMILIES
 from random_mechanisms import random_mechanism
-from sarrus import simulate
+from sarrus import MechanismError, equilibrium, modes, simulate, simulate_many
+from sarrus.assembly.loop_closing import moves_to
+from sarrus.kinematics.configuration import read_poses
+from sarrus.mechanism import move_bodies
+from sarrus.model import make_model
+from sarrus.verdict.joint_equations import make_joint_equations
 from singular.test_crossing_counts import check_loops, check_same_crossings
 from time_scale import in_time
 
@@ -50,8 +57,56 @@ def check_time_scale(seed):
 def check_crossings(seed):
     """The number of crossings depends on the motion alone."""
     rng = np.random.default_rng([28, seed])
-    check_same_crossings(FAMILIES[rng.choice(list(FAMILIES))](rng))
+    m = FAMILIES[rng.choice(list(FAMILIES))](rng)
+    check_same_crossings(m)
     check_loops(seed)
+    # in an ensemble, and up to the first of them with its branches
+    alone, together = simulate(m, 2.0, 0.1), simulate_many([m, m], 2.0, 0.1, crossings=True)
+    assert [len(times) for times in together.crossings] == [len(alone.crossings)] * 2
+    found = sarrus.audit(simulate(m, 2.0, 0.1, at_crossing="branches"))
+    assert found.holds, str(found)
+
+
+def check_statics(seed):
+    """Let go along a mode of its equilibrium a mechanism has the opposite velocities after half a period."""
+    m = make(seed)
+    rest = equilibrium(m)
+    if not (rest.stable and rest.order == 2) or m.torsions:
+        return 0
+    m = at_equilibrium(m, rest)
+    names = [f"centre of {body.name}" for body in m.bodies]
+    for body, name in zip(m.bodies, names, strict=True):
+        m.point(name, body, body.center)
+    try:
+        found = modes(m)
+    except MechanismError:
+        # singular there
+        return 0
+    swinging = [mode for mode in found if abs(mode.eigenvalue.real) < 1e-9 < mode.frequency]
+    for mode in swinging:
+        one = m.copy()
+        sizes = {name: mode.shape(name) for name in names}
+        largest = max(np.abs(v).max() for v in sizes.values())
+        if largest < 1e-3:
+            continue
+        for name, v in sizes.items():
+            # so slow that it moves by a few 1e-5 of a length
+            one.set_velocity(name, 1e-5 * m.size * mode.frequency * np.real(v) / largest)
+        run = simulate(one, 0.5 / mode.frequency, 0.25 / mode.frequency, misfit=0.0)
+        assert run.success, run.message
+        for name in names:
+            v = run.velocity(name)
+            assert np.abs(v[-1] + v[0]).max() < 1e-2 * np.abs(v).max() + 1e-3 * 1e-5 * m.size
+    return len(swinging)
+
+
+def at_equilibrium(m, rest):
+    """The mechanism moved to an equilibrium, at rest."""
+    equations, model = make_joint_equations(m), make_model(m)
+    pose = read_poses(equations.centers, model.body_rows, rest.coordinates[None])[0]
+    moved = move_bodies(m, moves_to(m, equations, pose))
+    moved.velocities.clear()
+    return moved
 
 
 def check_invariants(seed):
@@ -77,6 +132,7 @@ def soak(first, count, minutes):
             check_time_scale,
             check_crossings,
             check_invariants,
+            check_statics,
         ):
             try:
                 check(seed)

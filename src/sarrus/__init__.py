@@ -1,5 +1,7 @@
 """Sarrus: exact and fast simulation of closed-loop mechanisms, with their mobility and redundant constraints."""
 
+from importlib import import_module
+
 from . import formats, problems
 from .analysis import Design, design, kinematics
 from .assembly import Assembly, AssemblyError, assemble, assemble_branches
@@ -24,7 +26,7 @@ from .mechanism.actions import engage, lock, release, switch_off, switch_on
 from .mechanism.actions import set_number as set
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
-from .optimisation import optimize
+from .optimisation import optimize, tolerances
 from .result import Result, load_result
 from .sensitivities import sensitivity
 from .simulate import simulate
@@ -84,13 +86,16 @@ __all__ = [
     "sweep",
     "switch_off",
     "switch_on",
+    "tolerances",
     "when",
 ]
 __version__ = "0.2.0.dev0"
 
 
 def __getattr__(name: str) -> object:
-    """Public names of earlier versions."""
+    """Modules that need other libraries, loaded on first use, and public names of earlier versions."""
+    if name in ("jax", "torch"):
+        return import_module(f"{__name__}.{name}")
     if name == "Runs":
         warn_renamed("sarrus.Runs", "sarrus.EnsembleResult")
         return EnsembleResult

@@ -44,7 +44,7 @@ def suggests(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*given, **named)
         except TypeError:
-            known = [n for n in inspect.signature(function).parameters if n != "self"]
+            known = [n for n in inspect.signature(function).parameters if n not in ("self", "cls")]
             wrong = next((n for n in named if n not in known), None)
             if wrong is None:
                 raise
@@ -64,6 +64,8 @@ def all_suggest(cls: type[T]) -> type[T]:
             public = name == "__init__" or not name.startswith("_")
             if name not in done and public and inspect.isfunction(call):
                 setattr(cls, name, suggests(call))
+            elif name not in done and public and isinstance(call, classmethod):
+                setattr(cls, name, classmethod(suggests(call.__func__)))
             done.add(name)
     return cls
 

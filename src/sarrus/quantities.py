@@ -7,7 +7,7 @@ energies and the accuracy of a run have no part. Plots and studies use these nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,26 +18,56 @@ from .mechanism import Mechanism
 from .names import unknown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quantity:
-    """A quantity at the outputs: name, unit, values (n,), and rates (n,) where they are known."""
+    """A quantity at the outputs: name, unit, values (n,), and rates (n,) where they are known.
+
+    unbounded: times at which it grows without bound [s]; extremes near them depend only on the choice of outputs.
+    """
 
     name: str
     unit: str
     values: Floats
     rates: Floats | None = None
+    unbounded: tuple[float, ...] = ()
 
     @property
     def label(self) -> str:
         """Its name with unit."""
         return f"{self.name} [{self.unit}]"
 
+    def __repr__(self) -> str:
+        finite = self.values[np.isfinite(self.values)]
+        extent = f", {finite.min():.6g} to {finite.max():.6g}" if len(finite) else ""
+        if self.unbounded:
+            extent = f", unbounded at t = {', '.join(f'{t:.6g}' for t in self.unbounded)} s"
+        return f"<Quantity {self.label}: {len(self.values)} values{extent}>"
+
     def in_degrees(self) -> Quantity:
         """The same in degrees if it is in radians; otherwise unchanged."""
         if not self.unit.startswith("rad"):
             return self
         rates = None if self.rates is None else np.degrees(self.rates)
-        return Quantity(self.name, self.unit.replace("rad", "deg"), np.degrees(self.values), rates)
+        return replace(
+            self, unit=self.unit.replace("rad", "deg"), values=np.degrees(self.values), rates=rates
+        )
+
+    @property
+    def drawn(self) -> Floats:
+        """Values for a curve: without those next to where it is unbounded."""
+        return clip_unbounded(self.values) if self.unbounded else self.values
+
+
+# an unbounded quantity is not drawn beyond this multiple of its median
+DRAWN_MEDIANS = 10.0
+
+
+def clip_unbounded(values: Floats) -> Floats:
+    """Values without those next to where they are unbounded, which depend only on the choice of outputs."""
+    sizes = np.abs(values)
+    known = sizes[np.isfinite(sizes)]
+    most = DRAWN_MEDIANS * float(np.median(known)) if len(known) else 0.0
+    return np.where(sizes <= most, values, np.nan)
 
 
 TIME = "time"
@@ -106,7 +136,7 @@ def split_quantity(
         *(f"{owner}.{word}" for owner in sorted(owners) for word in ("x", "angle", "F")),
     ]
     if listed is not None:
-        known = list(listed())
+        known = [*listed(), SHAKING_FORCE]
     # parts and words may be joined by a space
     blank = [name.replace(".", " ") for name in known] if "." not in text else known
     raise unknown(f"'{what}' is not a quantity", text, blank)
@@ -140,7 +170,8 @@ def read_quantity(result: Any, what: str) -> Quantity:
         has = [f"{owners[0]}.{w}" for w in UNITS if _reader(result, owners[0], w)]
         raise unknown(f"'{owners[0]}' has no {word}", f"{owners[0]}.{word}", has)
     values, rates = read()
-    return Quantity(f"{owners[0]}.{word}", UNITS[word], values, rates)
+    poles = _find_unbounded(result, owners[0], word)
+    return Quantity(f"{owners[0]}.{word}", UNITS[word], values, rates, poles)
 
 
 def list_quantities(result: Any) -> list[str]:
@@ -241,30 +272,55 @@ def _is_hinge_of(joint: Any, body: str) -> bool:
 
 
 def _of_reaction(result: Any, owner: str, word: str) -> Reader | None:
+    pin = _find_pin(result, owner, word)
+    if pin is None:
+        return None
+
+    def read() -> tuple[Floats, None]:
+        reaction = _read_pin(result, *pin)
+        values = reaction.force if word[0] == "F" else reaction.moment
+        if not word[1:]:
+            return _size(values), None
+        return (values if values.ndim == 1 else values[:, "xyz".index(word[1:])]), None
+
+    return read
+
+
+def _find_pin(result: Any, owner: str, word: str) -> tuple[str, str] | None:
+    """Joint and body of a reaction, "C on crank", the body empty if none is named; None for other quantities."""
     if word[:1] not in ("F", "M"):
         return None
     joints = {joint.name: joint.bodies for joint in result.mechanism.joints}
     name, _, body = owner.partition(" on ") if owner not in joints else (owner, "", "")
     if name not in joints or (body and body not in joints[name]):
         return None
-    axis, planar = word[1:], result.model.dimension == 2
-    if word in ("Fz", "Mx", "My") and planar:
+    if word in ("Fz", "Mx", "My") and result.model.dimension == 2:
         return None
+    return name, body
 
-    def read() -> tuple[Floats, None]:
-        found = labelled_reactions(result.reactions, name)
-        if len(found) > 1 and not body:
-            # for a pin of several bodies, the reaction on the body with the largest force
-            found = {"": max(found.values(), key=lambda r: float(np.nanmax(r.sizes, initial=0.0)))}
-        elif body:
-            found = {"": result.reactions.of(name, body)}
-        [reaction] = found.values()
-        values = reaction.force if word[0] == "F" else reaction.moment
-        if not axis:
-            return _size(values), None
-        return (values if values.ndim == 1 else values[:, "xyz".index(axis)]), None
 
-    return read
+def _read_pin(result: Any, name: str, body: str) -> Any:
+    """The reaction on a body; if none is named, of a pin of several bodies that with the largest force."""
+    if body:
+        return result.reactions.of(name, body)
+    found = labelled_reactions(result.reactions, name).values()
+    return max(found, key=lambda r: float(np.nanmax(r.sizes, initial=0.0)))
+
+
+def _find_unbounded(result: Any, owner: str, word: str) -> tuple[float, ...]:
+    """Times at which a reaction, or the force, torque or power of a drive, grows without bound [s]."""
+    if owner in result.model.readings.drives and word in ("force", "torque", "power"):
+        return tuple(u.time for u in result.reactions.of(owner).unbounded)
+    pin = _find_pin(result, owner, word)
+    if pin is None:
+        return ()
+    part, axis = ("force" if word[0] == "F" else "moment"), word[1:]
+    grows = ((u.time, np.atleast_1d(getattr(u, part))) for u in _read_pin(result, *pin).unbounded)
+    return tuple(
+        time
+        for time, size in grows
+        if (size[-1 if len(size) == 1 else "xyz".index(axis)] if axis else size.any())
+    )
 
 
 def _of_point(result: Any, owner: str, word: str) -> Reader | None:

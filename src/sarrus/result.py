@@ -32,7 +32,7 @@ from .export import (
 from .kinematics.configuration import read_turns
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
-from .names import RenamedKeys, pick, suggests, warn_renamed
+from .names import RenamedKeys, all_suggest, pick, suggests, warn_renamed
 from .quantities import Quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
@@ -70,6 +70,7 @@ MOST_PANELS = 4
 MOST_DRAWN = 2_000_000
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class Result(Readout):
     """The result of a simulation: only the valid part of the run.

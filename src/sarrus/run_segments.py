@@ -31,7 +31,7 @@ from .mechanism import Mechanism, MechanismError
 from .mechanism.actions import Action
 from .mechanism.active_parts import ActiveParts
 from .mechanism.event_requests import Event
-from .mechanism.limits import LOWER, Limit
+from .mechanism.limits import LOWER, JointLimit
 from .methods import Method, Outcome, Run, Status
 from .methods.method import Start, Stop
 from .methods.outcome import LocatedEvents, Record
@@ -58,7 +58,7 @@ READINGS = {"angle": "angle", "travel": "travel", "length": "distance"}
 class Stopper(NamedTuple):
     """One stop of a limit; sign: 1 for a lower, -1 for an upper stop, the direction in which it pushes."""
 
-    limit: Limit
+    limit: JointLimit
     side: str
     coordinate: str
 
@@ -95,7 +95,7 @@ class Stopper(NamedTuple):
 
 
 @dataclass
-class Change:
+class EventEffect:
     """What an event did: the active parts and velocities after it, words for users, or how the run has to end.
 
     kind: the kind of the event, if it is not that of its quantity; energy: change of the total energy, model
@@ -187,10 +187,10 @@ class SegmentedRun:
             0.0, np.zeros(self._model.coordinates), problem.velocity, np.zeros(torsions + 1)
         )
         none = ActiveParts()
-        change = self._settle(none, start, {}, Change(none, start.v))
+        change = self._settle(none, start, {}, EventEffect(none, start.v))
         start, taken, stalls = replace(start, v=change.velocity), 0, 0
         before = [TrackState(event.count) for event in self._events]
-        found: list[tuple[LocatedEvents, Change]] = []
+        found: list[tuple[LocatedEvents, EventEffect]] = []
         segments: list[tuple[ActiveParts, Outcome]] = []
         turns: Turns = {}
         end: Ending | None = change.end
@@ -217,7 +217,7 @@ class SegmentedRun:
             )
             change = self._act(event, parts, start, turns)
             moving = replace(start, v=change.velocity)
-            change.energy = self._energy(change.parts, moving) - self._energy(parts, start)
+            change.energy = self._gained(parts, start, change.parts, moving)
             found.append((stop, change))
             left = finder.carry_over(stop.record)
             if event.terminal and left[finder.which].left == 0:
@@ -235,9 +235,16 @@ class SegmentedRun:
             return segments[0][1]
         return join_outcomes(problem, titles, segments, found, end)
 
-    def _energy(self, parts: ActiveParts, start: Start) -> float:
-        """Kinetic plus potential energy, in model units."""
-        return float(self._states(parts, start).record.energies.sum())
+    def _gained(
+        self, before: ActiveParts, start: Start, after: ActiveParts, moving: Start
+    ) -> float:
+        """Change of kinetic plus potential energy, in model units; 0 if it is rounding."""
+        old, new = (
+            self._states(parts, at).record.energies[:, 0]
+            for parts, at in ((before, start), (after, moving))
+        )
+        change = float((new - old).sum())
+        return change if abs(change) > EVENT_ROUNDING * float(np.abs(old).max()) else 0.0
 
     def _segment(
         self, problem: Run, parts: ActiveParts, start: Start, search: EventSearch, taken: int
@@ -271,19 +278,19 @@ class SegmentedRun:
 
     # what events do
 
-    def _act(self, event: Event, parts: ActiveParts, start: Start, turns: Turns) -> Change:
+    def _act(self, event: Event, parts: ActiveParts, start: Start, turns: Turns) -> EventEffect:
         kind = event.then[0].kind if event.then else ""
         by_title = {s.title: s for s in self._stoppers}
         if kind == STRIKE:
             return self._strike(by_title[event.name], parts, start, turns)
         if kind == OPEN:
             opened = by_title[event.name]
-            return Change(
+            return EventEffect(
                 parts.without_stop(opened.limit.name), start.v, f"{opened.title} opens", RELEASED
             )
         return self._change(event, parts, start, turns)
 
-    def _change(self, event: Event, parts: ActiveParts, start: Start, turns: Turns) -> Change:
+    def _change(self, event: Event, parts: ActiveParts, start: Start, turns: Turns) -> EventEffect:
         """The actions of a user's event, then the impact of new constraints."""
         now, words = parts, "; ".join(map(str, event.then))
         at = self._coordinates(parts, start, turns)
@@ -291,7 +298,7 @@ class SegmentedRun:
             for action in event.then:
                 now = now.after(action, self._mechanism, at, start.t)
         except MechanismError as error:
-            return Change(parts, start.v, words, end=Ending(Status.ERROR, str(error)))
+            return EventEffect(parts, start.v, words, end=Ending(Status.ERROR, str(error)))
         change = self._impact(now, start, {}, words)
         return change if change.end else self._settle(change.parts, start, turns, change)
 
@@ -306,7 +313,7 @@ class SegmentedRun:
 
     def _impact(
         self, parts: ActiveParts, start: Start, strikes: dict[Stopper, float], words: str
-    ) -> Change:
+    ) -> EventEffect:
         """Velocities after constraints appear; strikes: stops and the rates of their coordinates after the impact.
 
         A stop at which a joint rests only pushes: where the impact would need it to pull, it opens.
@@ -320,7 +327,7 @@ class SegmentedRun:
                 rates += contact.slopes(stopper.limit.name) * rate
             after = contact.project(start.v, rates)
             if after is None:
-                return Change(parts, start.v, words, IMPACT, blocked(start.t, words))
+                return EventEffect(parts, start.v, words, IMPACT, blocked(start.t, words))
             change = np.abs(contact.mass @ (after - start.v)).max(initial=0.0)
             pushes = {
                 s: contact.impulse(s.limit.name, start.v, after) * s.sign
@@ -328,25 +335,29 @@ class SegmentedRun:
             }
             pulling = [s for s, p in pushes.items() if p < -self._share * change]
             if not pulling:
-                return Change(replace(parts, stops=resting), after, words)
+                return EventEffect(replace(parts, stops=resting), after, words)
             del resting[min(pulling, key=lambda s: pushes[s]).limit.name]
 
     def _at_rest(self, stops: dict[str, str]) -> list[Stopper]:
         return [s for s in self._stoppers if stops.get(s.limit.name) == s.side]
 
-    def _strike(self, stopper: Stopper, parts: ActiveParts, start: Start, turns: Turns) -> Change:
+    def _strike(
+        self, stopper: Stopper, parts: ActiveParts, start: Start, turns: Turns
+    ) -> EventEffect:
         """A joint reaches a stop: Newton's rule, rest or contact."""
         limit, title = stopper.limit, stopper.title
         held = parts.holder(limit.joint, self._mechanism)
         if held:
-            return Change(parts, start.v, title, IMPACT, blocked(start.t, f"{held} and {title}"))
-        change = Change(parts, start.v, title, CONTACT)
+            return EventEffect(
+                parts, start.v, title, IMPACT, blocked(start.t, f"{held} and {title}")
+            )
+        change = EventEffect(parts, start.v, title, CONTACT)
         if self._rate(stopper, parts, start) * stopper.sign < 0.0:
             together = [stopper, *self._also_struck(stopper, parts, start, turns)]
             rates = {s: -s.limit.restitution * self._rate(s, parts, start) for s in together}
             if len(together) > 1 and not self._are_decoupled(rates, parts, start):
                 end = simultaneous(start.t, [s.title for s in together])
-                return Change(parts, start.v, title, IMPACT, end)
+                return EventEffect(parts, start.v, title, IMPACT, end)
             change = replace(self._impact(parts, start, rates, title), kind=IMPACT)
         settled = change if change.end else self._settle(change.parts, start, turns, change)
         if limit.name in settled.parts.stops:
@@ -400,15 +411,16 @@ class SegmentedRun:
                     return False
         return True
 
-    def _settle(self, parts: ActiveParts, start: Start, turns: Turns, before: Change) -> Change:
+    def _settle(
+        self, parts: ActiveParts, start: Start, turns: Turns, before: EventEffect
+    ) -> EventEffect:
         """Which stops hold their joints after a change: their forces push, and no other stop would have to.
 
         The accelerations of frictionless contacts are unique (Gauss' principle), so the first such set is taken.
         """
         start = replace(start, v=before.velocity)
-        ready = [
-            s for s in self._touching(parts, start, turns) if self._would_stay(s, parts, start)
-        ]
+        left_out = {s: self._left_out(s, parts, start) for s in self._touching(parts, start, turns)}
+        ready = [s for s, seconds in left_out.items() if seconds is not None]
         both = [*self._at_rest(parts.stops), *ready]
         if len(both) > MOST_TOGETHER:
             return replace(before, end=simultaneous(start.t, [s.title for s in both]))
@@ -422,13 +434,12 @@ class SegmentedRun:
                     if s not in chosen
                 ):
                     continue
-                new = [s.title for s in ready if s in chosen]
-                words = "; ".join(
-                    [
-                        before.words,
-                        *(f"{title} holds" for title in new if title not in before.words),
-                    ]
-                )
+                rests = [
+                    f"{s.title} holds, without bounces of {left_out[s]:.2g} s"
+                    for s in ready
+                    if s in chosen and left_out[s]
+                ]
+                words = "; ".join(filter(None, (before.words, *rests)))
                 return replace(before, parts=now, velocity=held, words=words)
         return replace(before, end=simultaneous(start.t, [s.title for s in both]))
 
@@ -447,18 +458,24 @@ class SegmentedRun:
         # forces at singular configurations are unknown: the joint stays where it is
         return None if any(force < least for force in forces) else v
 
-    def _would_stay(self, stopper: Stopper, parts: ActiveParts, start: Start) -> bool:
-        """Whether a joint at a stop does not leave it farther than events distinguish."""
+    def _left_out(self, stopper: Stopper, parts: ActiveParts, start: Start) -> float | None:
+        """Duration of the bounces that rest leaves out [s]; None if a joint leaves its stop farther than that."""
         name = stopper.limit.name
         contact = Contact(self.model(parts.with_stop(name, stopper.side)), start)
         v = contact.project(start.v)
         if v is None:
-            return False
-        speed = contact.rate(name, start.v) * stopper.sign
-        force = contact.force(name, v) * stopper.sign
-        if not force > 0.0 or speed < 0.0:
-            return speed == 0.0 and force == 0.0
-        # height of the flight: u^2 / 2 a, with u = p / m and a = F / m
-        height = 0.5 * speed * abs(contact.impulse(name, start.v, v)) / force
+            return None
+        least = self._share * float(np.abs(start.v).max(initial=0.0))
+        speed, force = (
+            x * stopper.sign for x in (contact.rate(name, start.v), contact.force(name, v))
+        )
+        if speed < -least or not force >= 0.0:
+            return None
+        if speed <= least or force == 0.0:
+            return 0.0 if speed <= least else None
+        # a flight with u = p / m and a = F / m: its height u^2 / 2 a, its duration 2 u / a
+        impulse = abs(contact.impulse(name, start.v, v))
         unit = 1.0 if stopper.coordinate == "angle" else self._model.units.length
-        return bool(height * unit <= RESTING * self._band(stopper))
+        if 0.5 * speed * impulse / force * unit > RESTING * self._band(stopper):
+            return None
+        return 2.0 * impulse / force / max(1.0 - stopper.limit.restitution, EVENT_ROUNDING)

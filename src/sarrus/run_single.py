@@ -106,7 +106,7 @@ def solve(
         first = first_part(get_method(settings.method), model)
         name = first.id if first.compiled else f"own/{first.id}"
         tight = first.id == "series" and wants_digits(settings.setting)
-        compiling = warm_up(name, first.run, model.loaded, first.options, tight)
+        compiling = warm_up(name, first.run, model, first.options, tight)
         outcome = method.run(run)
     else:
         compiling, outcome = 0.0, skipped(model, _refusal(method, needs))

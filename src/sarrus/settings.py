@@ -127,10 +127,25 @@ def check_metres(name: str, value: float) -> float:
     return number
 
 
-def _float(name: str, value: float, wanted: str) -> float:
+def _with_unit(name: str, text: str, wanted: str) -> float:
+    """A number with its unit, as in model files: "5 ms"; text without a unit is not a number."""
+    from .mechanism.files import units
+
+    kind = units.LENGTH if wanted.endswith("metres") else units.TIME
     try:
-        # "1" is text, not a number
-        return float("text" if isinstance(value, str) else value)
+        given = units.parse_for(text, kind)
+        if given.dimension is not None:
+            return units.as_kind(given, kind)
+    except units.UnitError as error:
+        raise ValueError(f"{name} = {text!r}: {error}") from error
+    raise ValueError(f"{name} = {text!r}; give {wanted}, or text with a unit, like {kind.example}")
+
+
+def _float(name: str, value: float, wanted: str) -> float:
+    if isinstance(value, str):
+        return _with_unit(name, value, wanted)
+    try:
+        return float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} = {value!r}; give {wanted}") from error
     except OverflowError as error:

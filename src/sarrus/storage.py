@@ -59,7 +59,7 @@ MEMBERS = ("mechanism", "user_forces", "model", "derived")
 # values that a record computes on access; stored, because they may need functions that are not stored
 DERIVED = ("a", "norms", "energies", "drive_forces")
 # a part of a run with its own model
-SEGMENT = "Segment"
+SEGMENT = "RunSegment"
 
 
 class SavedResultError(ValueError):
@@ -316,7 +316,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
         AccelerationRule,
         LocatedEvents,
         MotionPart,
-        Segment,
+        RunSegment,
         StepHistory,
     )
 
@@ -334,7 +334,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
         Record,
         kernels.recording.Sampling,
         MonitoredSteps,
-        Segment,
+        RunSegment,
         StepHistory,
         Watch,
     )

@@ -37,9 +37,9 @@ FIELDS: dict[str, dict[str, str]] = {
         **{"status": "text", "message": "text", "record": "Record", "counters": "{int}"},
         **{"timings": "{float}", "notes": "[text]", "steps": "StepHistory", "watch": "Watch?"},
         **{"method": "text", "motion": "Motion?", "lost": "float", "error": "f n?"},
-        **{"events": "LocatedEvents?", "segments": "(Segment)"},
+        **{"events": "LocatedEvents?", "segments": "(RunSegment)"},
     },
-    "Segment": {
+    "RunSegment": {
         **{"parts": "text", "begin": "float", "first": "int", "count": "int", "outcome": "Outcome"},
     },
     "LocatedEvents": {

@@ -47,6 +47,8 @@ def add_loads(m, seed):
                 f"coil {joint.name}", joint, stiffness=rng.uniform(0, 3), damping=rng.uniform(0, 0.3),
                 free_angle=rng.normal(), torque=rng.normal(),
             )  # fmt: skip
+        if joint.kind is JointKind.SPHERICAL and len(joint.bodies) == 2 and spins:
+            m.ball_damper(f"grease {joint.name}", joint, damping=rng.uniform(0, 0.3))
     return m
 
 
@@ -123,6 +125,13 @@ class LoadedMechanism(AbsoluteMechanism):
                 out[a, 3:] -= moment * world
             if b >= 0:
                 out[b, 3:] += moment * world
+        for g in m.ball_dampers:
+            a, b = (self.number(name) for name in joints[g.joint].bodies)
+            moment = g.damping * ((w[b] if b >= 0 else 0.0) - (w[a] if a >= 0 else 0.0))
+            if a >= 0:
+                out[a, 3:] += moment
+            if b >= 0:
+                out[b, 3:] -= moment
         return out
 
 

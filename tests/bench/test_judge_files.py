@@ -234,7 +234,7 @@ MISTAKES = {
 }
 FALSE = (
     "left the parallelogram",
-    "windows",
+    "data of windows",
     "spoilt",
     "exchanged",
     "sign",

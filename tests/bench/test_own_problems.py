@@ -77,6 +77,9 @@ def test_packed_and_read_back(tmp_path):
     apart = np.abs(again.reference(times[1:]) - wanted).max(axis=0)
     assert apart[:2].max() < 1e-7
     assert apart[2:].max() < 1e-4
+    # the folder of the package that `sarrus problem` writes
+    own.save(tmp_path / "package" / "src" / "sarrus_problem_p")
+    assert load_packed(tmp_path / "package").version == problem.version
     (tmp_path / "p" / "problem.json").write_text(json.dumps({"id": "x"}))
     with pytest.raises(ValueError, match="title is missing; observed is missing"):
         load_packed(tmp_path / "p")

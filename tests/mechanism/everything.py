@@ -19,6 +19,7 @@ LISTS = (
     "rotors",
     "couplings",
     "drives",
+    "limits",
     "velocities",
     "angular_velocities",
 )
@@ -59,6 +60,7 @@ def plane_of_everything():
     m.rotor("flywheel", "pin", inertia=0.02)
     m.rotor("rack", "slider", mass=1 / 7)
     m.coupling("gear", "pin", "slider", ratio=-17 / 43)
+    m.limit("stops", "pin", lower=-0.1, upper=1 / 3, restitution=0.7)
     m.drive("constant", "pin", 0.5)
     m.drive("cubic", "pin", Polynomial((0.1, -2.0, 0.0, 1e-9)))
     m.drive("sine", "slider", Sine(0.01, 2.0, phase=1.0, offset=-0.5))

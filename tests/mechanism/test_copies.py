@@ -75,6 +75,7 @@ def test_what_is_added_to_a_copy_is_not_added_to_the_other(make):
     new.coupling("c", "E", "A", ratio=2)
     new.user_force("u", ["tip"], lambda t, x, v: 0 * x)
     new.drive("d", "E", 0.0)
+    new.limit("l", "E", lower=-1)
     new.set_velocity("end", (0, 1))
     new.set_angular_velocity(body, 1.0)
     new.defaults["duration"] = 1.0

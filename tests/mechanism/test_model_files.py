@@ -82,7 +82,7 @@ def test_every_attribute_of_a_mechanism_is_compared():
 
     known = {*LISTS, "name", "gravity", "ground", "assemble", "exact", "defaults", "remarks"}
     # events in tests/events
-    known |= {"user_forces", "events"}
+    known |= {"user_forces", "events", "lockable"}
     # how it was written, not what it is
     calls = {"at_once", "added", "part_arrays", "_known", "_counts", "_former"}
     assert set(vars(Mechanism())) == known | calls

@@ -30,7 +30,7 @@ def test_invariants_of_families(family):
     (m,) = members(family, 1, seed=8)
     found = sarrus.audit(simulate(m, 2.0, 0.02))
     assert found.holds, str(found)
-    assert len(found.checks) == 6
+    assert len(found.checks) == 7
     assert "all invariants hold" in str(found)
 
 
@@ -79,6 +79,49 @@ def test_what_is_wrong_is_found():
     found = sarrus.audit(tampered(result, work=work))
     assert [c.name for c in found.checks if not c.holds] == ["Energy"]
     assert "not all hold: Energy" in str(found)
+
+
+def failed(result):
+    """Names of the checks that fail."""
+    return {check.name for check in sarrus.audit(result).checks if not check.holds}
+
+
+@pytest.mark.parametrize("family", ["one window", "three cranks", "folding slider-crank"])
+def test_planted_faults_are_found(family):
+    """A reaction off by 1e-4, a crossing that is missing or invented, and a lost branch, each by its check."""
+    (m,) = members(family, 1, seed=3)
+    result = simulate(m, 2.0, 0.05)
+    reactions, (first, *others) = result.reactions, result.crossings
+    wrong = reactions.values.copy()
+    n = int(np.argmax(reactions.smallest))
+    wrong[n, 0] += 1e-4 * np.abs(wrong[n]).max()
+    changed = {
+        "Newton-Euler": {"reactions": replace(reactions, values=wrong)},
+        "Second run": {"_moments": (tuple(others), result.near_singular)},
+        "Crossings": {
+            "_moments": (
+                (first, *others, replace(first, coordinates=result.coordinates[n], time=1.99)),
+                (),
+            )
+        },
+    }
+    for check, fields in changed.items():
+        faulty = replace(result)
+        faulty.__dict__.update(fields)
+        assert check in failed(faulty)
+    stopped = simulate(m, 2.0, 0.05, at_crossing="branches")
+    assert not failed(stopped)
+    listed = stopped.branches
+    stopped.crossings[-1].__dict__["branches"] = replace(listed, branches=listed[1:])
+    assert failed(stopped) == {"Branches"}
+
+
+def test_another_motion_is_found():
+    """Steps that are too long for their motion are found by the second run."""
+    m = n_four_bar(1, speed=3.0)
+    result = simulate(m, 3.0, 0.1, method="energy-momentum", step=0.05)
+    assert result.success
+    assert "Second run" in failed(result)
 
 
 def test_audit_of_a_run(tmp_path):

@@ -5,6 +5,7 @@ over the rationals, and the real common roots of the quadratic equations are cou
 """
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -95,12 +96,82 @@ def check_directions(found, moving, N, unknowns, quadrics):
         assert np.abs(forms(*a)).max() < 1e-8
 
 
-def test_directions_of_wunderlich():
-    """The thirteen directions of twelve bars with sides 9, 6, 3 in line satisfy the exact equations."""
-    m = wunderlich((9.0, 6.0, 3.0), np.zeros(3))
+def face_modes(speed, place, corners):
+    """The modes of a flat parallelogram, each as linear forms that vanish; corners in the order of the loop.
+
+    With opposite sides p, q and turning speeds w, closure to second order is p (w1 - w3) = q (w4 - w2) and
+    p (w1 - w3) (w1 + w3) = q (w4 - w2) (w4 + w2): w1 = w3 and w2 = w4, or w1 + w3 = w2 + w4.
+    """
+    w = []
+    for a, b in zip(corners, [*corners[1:], corners[0]], strict=True):
+        w.append((speed(b) - speed(a)) / (place(b) - place(a)))
+    return [w[0] - w[2], w[1] - w[3]], [w[0] + w[2] - w[1] - w[3]]
+
+
+def maximal_spaces(unknowns, faces):
+    """The maximal linear spaces on which every face is in one of its modes, as columns over the rationals."""
+    spaces = [sp.eye(len(unknowns))]
+    for modes in faces:
+        found = []
+        for space, mode in product(spaces, modes):
+            rows = sp.Matrix([[sp.diff(form, a) for a in unknowns] for form in mode]) * space
+            null = rows.nullspace()
+            if null:
+                found.append(space * sp.Matrix.hstack(*null))
+        spaces = []
+        for x in sorted(found, key=lambda x: -x.shape[1]):
+            if not any(sp.Matrix.hstack(y, x).rank() == y.shape[1] for y in spaces):
+                spaces.append(x)
+    return spaces
+
+
+def check_against_spaces(m, loops):
+    """The branches have the tangent spaces that exact arithmetic finds, one each; loops: corners of the faces."""
+    moving, N, unknowns, quadrics = exact_tangents(m)
+    row = {n: 2 * i + 1 for i, n in enumerate(moving)}
+    place = {j.name: exact(j.at[0]) for j in m.joints}
+    velocity = N * sp.Matrix(unknowns)
+
+    def speed(n):
+        return velocity[row[n]] if n in row else sp.Integer(0)
+
+    faces = [face_modes(speed, place.get, corners) for corners in loops]
+    # each face is a quadric of the list, and together they are all of them
+    products = [sp.expand(mode[0] * other[0]) for mode, other in faces]
+    monomials = sorted({k for q in quadrics for k in sp.Poly(q, *unknowns).monoms()})
+    as_rows = [[sp.Poly(q, *unknowns).coeff_monomial(k) for k in monomials] for q in quadrics]
+    own = [[sp.Poly(q, *unknowns).coeff_monomial(k) for k in monomials] for q in products]
+    rank = sp.Matrix(as_rows).rank()
+    assert sp.Matrix(own).rank() == sp.Matrix(as_rows + own).rank() == rank
+    spaces = maximal_spaces(unknowns, faces)
     found = sarrus.branches(m)
-    assert len(found) == 13
-    check_directions(found, *exact_tangents(m))
+    assert sorted(b.dimension for b in found) == sorted(x.shape[1] for x in spaces)
+    basis = [np.linalg.qr(np.array((N * x).tolist(), dtype=float))[0] for x in spaces]
+    for b in found:
+        moved = [found.model.point_rows(n).toarray() @ b.tangent for n in moving]
+        T = np.linalg.qr(np.vstack(moved))[0]
+        # directions are accurate to rounding
+        same = [x for x in basis if x.shape == T.shape and np.abs(x @ (x.T @ T) - T).max() < 1e-9]
+        assert len(same) == 1
+
+
+@pytest.mark.parametrize("sides", [(9.0, 6.0, 3.0), (5.0, 4.0, 1.0)])
+def test_wunderlich_by_exact_arithmetic(sides):
+    """Twelve bars in line are six flat parallelograms, each in one of two modes: 8 lines and 5 planes."""
+    loops = [
+        [f"N{n}" for n in (base, base + x, base + x + y, base + y)]
+        for x, y, z in ((1, 2, 4), (1, 4, 2), (2, 4, 1))
+        for base in (0, z)
+    ]
+    check_against_spaces(wunderlich(sides, np.zeros(3)), loops)
+
+
+@pytest.mark.parametrize("widths", [(2.0, 1.5), (2.0, 1.5, 2.4, 1.7), (2.0, 1.0, 2.0)])
+def test_rows_of_windows_by_exact_arithmetic(widths):
+    """Each window is a parallelogram or an antiparallelogram: the maximal spaces are the branches."""
+    n = len(widths)
+    loops = [[f"A{i}", f"B{i}", f"B{i + 1}", f"A{i + 1}"] for i in range(n)]
+    check_against_spaces(flat_parallelograms(widths, 1.0), loops)
 
 
 @pytest.mark.parametrize("stages", [2, 3])

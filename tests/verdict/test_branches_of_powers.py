@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from branch_cases import bent, isosceles_slider_crank, kite, polygon_in_line, powers
+from branch_cases import bent, isosceles_slider_crank, kite, polygon_in_line, powers, seesaw
 from linkages import copy_of
 from sarrus.kinematics.constraints import Constraints
 from sarrus.mechanism.mechanism import vary
@@ -225,3 +225,40 @@ def test_the_figure_shows_the_cusp():
     ratio = np.abs(np.asarray(y)[ends]) / np.abs(np.asarray(y)[[5, -6]])
     steps = np.abs(np.asarray(x)[ends]) / np.abs(np.asarray(x)[[5, -6]])
     np.testing.assert_allclose(np.log(ratio) / np.log(steps), 1.5, atol=0.05)
+
+
+# c1 x1^p1 - 2 c2 x2^p2 + c3 x3^p3 = 0: classes, and of every branch dimension, two-sided, contact, conical
+SURFACES = {
+    # a cone, and two planes that the cubic or quartic term joins into one surface
+    (2, 2, 2): ((CROSSING,), [(2, True, 0.0, True)]),
+    (2, 2, 3): ((CROSSING,), [(2, True, 0.0, True)]),
+    (2, 2, 4): ((CROSSING,), [(2, True, 0.0, True)]),
+    (2, 2, 8): ((CROSSING,), [(2, True, 0.0, True)]),
+    # a horn, x1^2 + x2^2 = x3^3
+    (2, -2, 3): ((CUSP, CROSSING), [(2, False, 0.0, True)]),
+    # folds, x1^2 = x2^3 - x3^3 and x1^2 = x2^3 - x3^4, on one side of a curve
+    (2, 3, 3): ((CUSP,), [(2, False, 0.0, False)]),
+    (2, 3, 4): ((CUSP,), [(2, False, 0.0, False)]),
+    # x1^2 = x2^4 - x3^4: two opposite sectors of folded sheets are one branch
+    (2, 4, 4): ((SHAKY,), [(2, True, 0.0, False)]),
+    # x1^2 = x2^4 + x3^4: two sheets that touch
+    (2, 4, -4): ((TANGENTIAL,), [(2, True, 2.0, False)] * 2),
+    (2, -4, 4): ((SHAKY,), []),
+    (2, -2, 4): ((SHAKY,), []),
+    # the real plane of x1^3 = x2^3 and the surface about the axis that it contains are one
+    (3, 3, 4): ((CROSSING,), [(2, True, 0.0, True)]),
+    (3, 3, 3): ((CROSSING,), [(2, True, 0.0, True)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("exponents", SURFACES, ids=str)
+def test_surfaces_of_powers(exponents):
+    """Surfaces that fold back, join planes of directions, or touch, by hand; also rounded and turned."""
+    classes, branches = SURFACES[exponents]
+    m = seesaw(*exponents)
+    turned = np.array([[0.6, -0.8], [0.8, 0.6]])
+    for one in (m, bent(m, 1e-12, 1), copy_of(m, R=turned, seed=2)):
+        b = sarrus.branches(one)
+        assert b.decided, str(b)
+        assert b.classes == classes
+        assert [(x.dimension, x.two_sided, x.contact, x.conical) for x in b] == branches

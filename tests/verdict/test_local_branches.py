@@ -16,6 +16,7 @@ from branch_cases import (
     three_rrr,
 )
 from builders import bricard, n_four_bar
+from degenerate_linkages import disturbed
 from linkages import (
     bennett,
     copy_of,
@@ -23,6 +24,7 @@ from linkages import (
     double_watt,
     flat_parallelograms,
     framework,
+    sarrus_linkage,
     sarrus_stack,
     scissors,
     slider_crank,
@@ -428,3 +430,10 @@ def test_the_figure_has_a_panel_for_each_point(points):
     assert all(len(a.lines) == 3 for a in figure.axes)
     with pytest.raises(sarrus.UnknownNameError, match="nowhere"):
         sarrus.branches(kite()).plot("nowhere")
+
+
+def test_redundant_equations_next_to_a_chain_of_quadrics():
+    """A folded Sarrus linkage with errors of 1e-12: the swing of both legs, and the platform's motion."""
+    for m in (sarrus_linkage(1.0), disturbed(sarrus_linkage(1.0), 1e-12, 869)):
+        b = sarrus.branches(m)
+        assert (b.classification, b.dimensions, b.decided) == ("transversal crossing", (1, 2), True)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..kinematics.configuration import read_turns
 from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
-from ..names import pick, suggests, unknown
+from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
 from ..quantities import shaking_force
 from ..scene import notebook_view
@@ -68,6 +68,7 @@ class DesignOutput:
         return np.asarray(axis / np.linalg.norm(axis))
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class Design(Sentences):
     """Quantities of one driven mechanism over its cycle; made by `sarrus.design`.
@@ -446,6 +447,9 @@ class Design(Sentences):
             "peak shaking force [N]": _peak(np.linalg.norm(self.shaking_force, axis=1)),
             "peak shaking moment [N m]": _peak(self.shaking_moment()),
         }
+        if not self.result.success:
+            # they grow without bound towards the dead centre: peaks would depend on the choice of times
+            out = dict.fromkeys(out, np.nan)
         for name, values in self.transmission_angles.items():
             out[f"{name}.least transmission angle [rad]"] = float(values.min(initial=np.pi / 2))
         for name, output in self.outputs.items():
@@ -471,7 +475,7 @@ class Design(Sentences):
         )
         if not self.result.success:
             yield f"{self.result.message}."
-            yield "Torque and forces grow without bound towards a dead centre: their peaks say nothing here."
+            yield "Torque and forces grow without bound towards a dead centre: they have no peaks."
         for loop in self.four_bars:
             lengths = ", ".join(f"{x:.4g}" for x in loop.lengths)
             yield f"Four-bar {loop.name} ({lengths} m): {loop.kind}{self._input_range(loop)}."
@@ -485,6 +489,8 @@ class Design(Sentences):
             if where:
                 yield f"Output {name} turns back at {where}."
         for quantity, value in self.numbers().items():
+            if np.isnan(value):
+                continue
             label, _, unit = quantity.rpartition(" [")
             shown = (
                 f"{np.degrees(value):.4g} degrees" if unit == "rad]" else f"{value:.4g} {unit[:-1]}"
@@ -513,7 +519,7 @@ def design(
     times: ArrayLike | None = None,
     *,
     joint: str | None = None,
-    speed: float = 2.0 * np.pi,
+    speed: float | str = 2.0 * np.pi,
 ) -> Design:
     """Quantities that a designer needs of a mechanism with one drive, over a cycle.
 
@@ -522,11 +528,12 @@ def design(
     mechanism
         A mechanism with one degree of freedom, and a drive for it unless `joint` is given.
     times
-        Increasing times [s] starting at 0; by default one cycle in steps of half a degree.
+        Increasing times [s] starting at 0; by default one cycle in steps of half a degree, or the whole motion
+        of a drive without a cycle.
     joint
         A joint to drive at constant speed, for a mechanism without a drive.
     speed
-        Speed of that joint [rad/s or m/s].
+        Speed of that joint [rad/s or m/s], or text with a unit: "60 rpm".
 
     Returns
     -------
@@ -538,7 +545,8 @@ def design(
     if joint is not None:
         mechanism = mechanism.copy()
         mechanism.drives.clear()
-        mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), float(speed))))
+        rate = speed if isinstance(speed, str) else float(speed)
+        mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), rate)))
     if len(mechanism.drives) != 1:
         pins = ", ".join(
             f"'{j.name}'"

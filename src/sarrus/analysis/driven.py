@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..inspect import inspect
-from ..mechanism import Mechanism, MechanismError, Polynomial, Sine
+from ..mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from ..names import suggests
 from ..simulate import simulate
 
@@ -35,7 +35,9 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     mechanism
         A mechanism with as many drives as degrees of freedom.
     times
-        Increasing times [s] starting at 0; by default one cycle of the drive in steps of half a degree.
+        Increasing times [s] starting at 0; by default one cycle of the drive in steps of half a degree, or of
+        a motion without a cycle all of it: up to the end of a smooth step or table, else for the duration in the
+        model file.
 
     Returns
     -------
@@ -86,15 +88,28 @@ def _reject(mechanism: Mechanism, free: int) -> None:
 
 
 def cycle_times(mechanism: Mechanism, positions: int = POSITIONS) -> Floats:
-    """Evenly spaced times over one cycle of the drives [s]."""
+    """Evenly spaced times over one cycle of the drives [s]; over their whole motion if they have no cycle."""
     periods = [find_period(mechanism, drive.name) for drive in mechanism.drives]
     known = sorted({period for period in periods if period is not None})
-    if len(known) != 1 or None in periods:
-        raise MechanismError(
-            f"the drives of '{mechanism.name}' have no common cycle: give times, or drive one joint at constant "
-            "speed or by a sine"
-        )
-    return np.linspace(0.0, known[0], positions)
+    alike = len(known) == 1 and None not in periods
+    return np.linspace(0.0, known[0] if alike else _find_end(mechanism), positions)
+
+
+def _find_end(mechanism: Mechanism) -> float:
+    """Time at which smooth steps and tables have ended, or the duration in the mechanism's file [s]."""
+    ends = [
+        motion.end if isinstance(motion, SmoothStep) else motion.times[-1]
+        for motion in (drive.motion for drive in mechanism.drives)
+        if isinstance(motion, SmoothStep | Table)
+    ]
+    if len(ends) == len(mechanism.drives) and max(ends) > 0:
+        return float(max(ends))
+    if "duration" in mechanism.defaults:
+        return float(mechanism.defaults["duration"])
+    raise MechanismError(
+        f"the drives of '{mechanism.name}' have no common cycle and no end: give times, a duration in the model "
+        "file, or drive one joint at constant speed or by a sine"
+    )
 
 
 def find_period(mechanism: Mechanism, name: str) -> float | None:

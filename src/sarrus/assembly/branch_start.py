@@ -70,7 +70,7 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     pose = read_poses(equations.centers, model.body_rows, q[None])[0]
     moved = move_bodies(mechanism, moves_to(model.mechanism, equations, pose))
     _set_velocities(moved, branch, q, speed * direction)
-    away = float(np.abs(x).max()) * model.units.length
+    away = _distance(mechanism, moved)
     text = f"starts on the branch, {away:.3g} m from the singular configuration"
     if branch.instantaneous > branch.dimension:
         text += (
@@ -78,6 +78,18 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
             "joint equations stay singular, and a simulation may not leave the start"
         )
     return BranchStart(moved, text)
+
+
+def _distance(before: Mechanism, after: Mechanism) -> float:
+    """The largest displacement of a centre of mass or joint between two configurations [m]."""
+    centers = [(a.center, b.center) for a, b in zip(before.bodies, after.bodies, strict=True)]
+    ends = [
+        (a.place, b.place)
+        for first, second in zip(before.joints, after.joints, strict=True)
+        for a, b in zip(first.ends, second.ends, strict=True)
+        if a.place is not None and b.place is not None
+    ]
+    return max(float(np.linalg.norm(b - a)) for a, b in (*centers, *ends))
 
 
 def _small(branch: Branch) -> Floats:

@@ -46,7 +46,7 @@ class BenchCell:
         raise NotImplementedError
 
     def load(self, path: Path, kind: type[CellRecord]) -> Record | None:
-        """Return its stored record if it is valid and of this problem, method, setting and version; else None."""
+        """Return its stored record if it ran and is of this problem, method, setting and version; else None."""
         try:
             record = read_record(path, kind)
         except (OSError, InvalidRecordError):
@@ -59,7 +59,8 @@ class BenchCell:
             and same.items() <= record["problem"].items()
             and wanted.items() <= record.items()
         )
-        return record if fits else None
+        # with another budget a cell may run that was left out before
+        return record if fits and record["status"] != SKIPPED else None
 
     def take(self, path: Path, found: Record | None, run: Callable[[], Record]) -> Record:
         """Return the record that was found, or run the cell and store its record."""

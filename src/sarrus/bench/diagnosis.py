@@ -507,7 +507,7 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
         out = np.zeros(len(sample.times))
         if name in sample.exact and len(out) > 2:
             out[1:-1] = np.abs(np.diff(sample.exact[name], 2))
-        return np.full(len(out), out.max()) if elsewhere else CURVED * out
+        return np.full(len(out), ALONE * out.max()) if elsewhere else CURVED * out
 
     if sample.drift is not None:
         floors["energy"] = sample.problem.limits.energy_drift or SPOILT

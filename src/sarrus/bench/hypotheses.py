@@ -37,9 +37,11 @@ LEAST_ROWS, MOST_ROWS = 8, 400
 DROPPED, MOST_FIT = 0.05, 0.95
 # Iterations on a fraction of the rows and on all rows; change of the factor at which the iteration ends.
 FEW_STEPS, MOST_STEPS, SMALL_CHANGE = 3, 8, 1e-9
+# A step that leaves more than this share of the sum of squares is the last one: rounding, or another cause.
+STALLED = 0.5
 # Largest number of simulations of all fits together; part of the rows counts as that part of one. A diagnosis may
 # take some seconds.
-MOST_SIMULATIONS = 200
+MOST_SIMULATIONS = 120
 # Largest number of digits of a number written by a person; relative difference of numbers that count as equal.
 MOST_DIGITS, SAME = 7, 3e-7
 # [m/s^2]: the only number with many digits that people write.
@@ -255,8 +257,9 @@ class _Fitter:
             longest = LONGEST_STEP * max(abs(factor), SMALL_FACTOR)
             step = float(np.clip(-float(slope @ found) / square, -longest, longest))
             factor += step
-            found = self.residuals(factor, rows)
-            if abs(step) < SMALL_CHANGE * max(abs(factor), 1.0):
+            before, found = float(found @ found), self.residuals(factor, rows)
+            stalled = float(found @ found) > STALLED * before and abs(step) < longest
+            if stalled or abs(step) < SMALL_CHANGE * max(abs(factor), 1.0):
                 break
         # Some rows may be spoilt, or lie where velocities jump.
         return factor if float(np.quantile(np.abs(found), MOST_FIT)) < DROPPED else None

@@ -16,6 +16,7 @@ from . import (
     inspect_commands,
     lists,
     model_files,
+    optimize,
     pictures,
     run_commands,
     scaffold,
@@ -63,6 +64,7 @@ app.command("problem")(scaffold.problem)
 app.command("submit")(bench.submit)
 app.command("board")(bench.board)
 app.command("sweep")(sweep.sweep)
+app.command("optimize")(optimize.optimize)
 app.command("cache")(lists.show_cache)
 
 

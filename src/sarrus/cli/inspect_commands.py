@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -95,7 +96,8 @@ def design(
     if as_json:
         loops = {loop.name: loop.kind for loop in found.loops}
         limits = {name: [vars(x) for x in found.limits(name)] for name in found.outputs}
-        record = {"drive": found.drive, "period": found.period, "numbers": found.numbers()}
+        numbers = {k: None if math.isnan(v) else v for k, v in found.numbers().items()}
+        record = {"drive": found.drive, "period": found.period, "numbers": numbers}
         print(json.dumps({**record, "loops": loops, "limits": limits}, indent=2))
         return
     Screen(soft_wrap=True, highlight=False).print(str(found), markup=False)

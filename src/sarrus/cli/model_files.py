@@ -17,6 +17,7 @@ from ..mechanism import Mechanism, find_remarks
 from ..mechanism.files import load, load_file, make_schema, to_data, to_text
 from ..mechanism.files.model_writer import save_text
 from ..names import pick
+from ..optimisation import make_optimisation_schema
 from ..studies import make_study_schema
 from .options import Force, Values, check_free, refuse_options, with_problem_options
 from .screen import Screen
@@ -210,6 +211,12 @@ def _write(
 
 def schema(
     study: Annotated[bool, typer.Option("--study", help="Of study files instead.")] = False,
+    optimize: Annotated[
+        bool, typer.Option("--optimize", help="Of optimisation files instead.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of model files, for completion and checks in editors."""
-    print(json.dumps(make_study_schema() if study else make_schema(), indent=2, ensure_ascii=False))
+    if study and optimize:
+        raise ValueError("give --study or --optimize, not both")
+    make = make_study_schema if study else make_optimisation_schema if optimize else make_schema
+    print(json.dumps(make(), indent=2, ensure_ascii=False))

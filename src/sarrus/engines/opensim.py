@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import opensim as osim
 
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
+from ..mechanism.files.model_writer import save_text
 from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Segment, Tree, make_tree
 
@@ -36,7 +38,17 @@ def save_model(mechanism: Mechanism, path: Path, velocities: Floats, spins: Floa
             coordinate = joint.upd_coordinates(k)
             number = int(coordinate.getName().removeprefix("rate_"))
             coordinate.setDefaultSpeedValue(float(rates[number]))
-    model.printToXML(str(path))
+    with tempfile.TemporaryDirectory(prefix="sarrus-osim-") as folder:
+        trial = Path(folder) / "model.osim"
+        model.printToXML(str(trial))
+        try:
+            osim.Model(str(trial)).initSystem()
+        except RuntimeError as error:
+            why = " ".join(str(error).split())[:300]
+            raise MechanismError(
+                f"{path.name} was not written: OpenSim does not load it ({why})"
+            ) from error
+        save_text(trial.read_text(encoding="utf-8"), path)
     return tree
 
 

@@ -16,10 +16,11 @@ from ..mechanism.files.paths import find_overlap, split_path
 from ..mechanism.files.units import shorten
 from ..mechanism.motion import is_traced
 from ..model.structure import describe
-from ..names import pick, warn_renamed
+from ..names import all_suggest, pick, warn_renamed
 from ..tracing import PartedError, Tape, TracedNumber, UntracedError, VectorTrace, vector_arithmetic
 
 
+@all_suggest
 @dataclass(frozen=True, eq=False)
 class EnsembleResult:
     """Results of many runs. Arrays have one row per run; what a run did not reach is NaN.

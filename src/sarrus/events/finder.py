@@ -166,7 +166,7 @@ class Track:
                 + (f" and at {more} further moments" if more else "")
                 + ": zeros and extremes within a step may be missed there"
             )
-        if self.detector.settled is not None:
+        if self.detector.settled is not None and self.left != 0:
             yield (
                 f"event '{self.event.name}': from t = {self.detector.settled:.9g} s on the quantity stays at "
                 f"the value, to {self._share:g} of its size; that is not an event"

@@ -191,20 +191,22 @@ def make_caller(results: str, address: int, engine: Any) -> Callable[[bytes], An
 
 
 @contextmanager
-def compiling(method: str, loaded: bool, tight: bool = False) -> Iterator[None]:
+def compiling(
+    method: str, loaded: bool, driven: bool = False, tight: bool = False
+) -> Iterator[None]:
     """Context for compiling (or loading) the kernels of a method; logs a message if they are not cached yet.
 
     If several processes need them, one compiles and the others wait.
     """
-    ready = f"{method}{'-loads' if loaded else ''}{'-digits' if tight else ''}.ready"
+    suffix = "-drives" if driven else "-loads" if loaded else ""
+    ready = f"{method}{suffix}{'-digits' if tight else ''}.ready"
     if not COMPILES or STORE.has(ready):
         yield
         return
     with STORE.alone(ready):
         if not STORE.has(ready):
-            kind = (
-                f"{'with loads or drives ' if loaded else ''}{'with more digits ' if tight else ''}"
-            )
+            kind = "with drives " if driven else "with applied forces " if loaded else ""
+            kind += "in extended precision " if tight else ""
             log.warning(
                 f"compiling once for '{method}' {kind}(some seconds); later runs start at once"
             )

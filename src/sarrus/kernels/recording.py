@@ -352,7 +352,7 @@ def sample(form, ws, loads, side, sampling, pieces, count, out):
         k = last
 
 
-@entry
+@kernel
 def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
     """Compute the missing out.a from the equations of motion; `accelerate` stabilises constraint violations."""
     for k in range(len(out.times)):
@@ -379,7 +379,7 @@ def eval_forces(form, ws, loads, out, forces):
             eval_drive_forces(loads, t, lam, forces[k])
 
 
-@entry
+@kernel
 def eval_norms(form, ws, loads, out, norms):
     """Norms of Phi, Phi', Phi'', one row per time; out.a has to be complete."""
     for k in range(len(out.times)):
@@ -397,6 +397,24 @@ def eval_norms(form, ws, loads, out, norms):
         add_constraint_rates(form, ws.e, ws.de, ws.phi)
         subtract_drives(loads, 2, ws.phi)
         norms[k, 2] = norm(ws.phi)
+
+
+# What eval_readings computes.
+ACCELERATIONS, NORMS, FORCES = range(3)
+
+
+@entry
+def eval_readings(form, ws, loads, what, damping, stiffness, refinements, out, numbers):
+    """Evaluate accelerations, norms or forces of drives: one entry, because they share most of their code.
+
+    Outputs: out.a, or numbers, as in eval_accelerations, eval_norms, eval_forces.
+    """
+    if what == ACCELERATIONS:
+        eval_accelerations(form, ws, loads, damping, stiffness, refinements, out)
+    elif what == NORMS:
+        eval_norms(form, ws, loads, out, numbers)
+    else:
+        eval_forces(form, ws, loads, out, numbers)
 
 
 @entry

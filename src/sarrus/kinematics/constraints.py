@@ -78,6 +78,13 @@ class Constraints:
         J = sparse.csr_array(entries, shape=(self.total, self._D.shape[1]))
         return J[self.kept] if self.joints else J
 
+    def bends(self) -> Floats:
+        """The derivatives of J by the coordinates, dense, (equations, coordinates, coordinates)."""
+        f, n = self.form, self._D.shape[1]
+        out = np.zeros((self.total, n, n))
+        np.add.at(out, (f.J_eq, f.J_col), (self._C @ self._D).toarray())
+        return out[self.kept] if self.joints else out
+
     def bend(self, x: Floats) -> Floats:
         """B(x, x): twice the second-order change of the constraints along x."""
         f, d = self.form, self._D @ x

@@ -12,6 +12,7 @@ from ..arrays import Floats, plain_sum
 from ..thresholds import ON_ROD
 from ..tracing import UNUSABLE, eigen, is_finite, is_usable, larger, largest, length_of, sqrt
 from .elements import Element, MechanismError, Moves, NameRegistry, plain, same_bits, show
+from .polygons import convex_hull, measure_polygon
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,8 @@ class Body(Element):
     """A rigid body at the initial configuration.
 
     mass [kg]; center: centre of mass [m]; inertia about it [kg m^2]: a number in the plane, a 3 x 3
-    matrix in world axes in space; ends and section [m]: only if the body is a rod.
+    matrix in world axes in space; ends and section [m]: only if the body is a rod; corners [m], shape (n, 2): only
+    if it is a plate.
     """
 
     mass: float
@@ -27,6 +29,7 @@ class Body(Element):
     inertia: Floats
     ends: tuple[Floats, Floats] | None = None
     section: float = 0.0
+    corners: Floats | None = None
 
     @property
     def length(self) -> float:
@@ -39,7 +42,7 @@ class Body(Element):
         return f"rod '{self.name}'" if self.ends else f"body '{self.name}'"
 
     def moved(self, moves: Moves, closed: bool) -> Body:
-        """At its new position; a rod is rebuilt from its ends."""
+        """At its new position; a rod is rebuilt from its ends, a plate from its corners."""
         if self.name not in moves:
             return self
         move = moves[self.name]
@@ -47,6 +50,8 @@ class Body(Element):
             a, b = (move.place(e) for e in self.ends)
             inertia = rod_inertia(self.mass, b - a, self.section)
             return replace(self, center=0.5 * (a + b), inertia=inertia, ends=(a, b))
+        if self.corners is not None:
+            return make_plate(self.name, np.array([move.place(c) for c in self.corners]), self.mass)
         inertia = self.inertia
         if inertia.ndim == 2:
             inertia = move.turn @ inertia @ move.turn.T
@@ -61,11 +66,12 @@ class Body(Element):
             inertia=np.asarray(size**2 * self.inertia),
             ends=None if self.ends is None else (size * self.ends[0], size * self.ends[1]),
             section=size * self.section,
+            corners=None if self.corners is None else size * self.corners,
         )
 
     def loosened(self) -> Body:
         """A general body of the same mass, centre and inertia."""
-        return replace(self, ends=None, section=0.0)
+        return replace(self, ends=None, section=0.0, corners=None)
 
     def measure_off_rod(self, place: Floats) -> tuple[float, Floats]:
         """Distance of a point from a rod [m], 0 within rounding, and the nearest point of the rod."""
@@ -151,7 +157,11 @@ class Body(Element):
         return eigen(moments)[0][0]
 
     def data(self) -> dict[str, Any]:
-        """A rod by its ends, another body by its centre; zero inertia is omitted."""
+        """A rod by its ends, a plate by its corners, another body by its centre; zero inertia is omitted."""
+        if self.corners is not None:
+            again = make_plate(self.name, self.corners, self.mass)
+            if same_bits(again.center, self.center) and same_bits(again.inertia, self.inertia):
+                return {"plate": [plain(c) for c in self.corners], "mass": float(self.mass)}
         if self.ends is None:
             inertia = self.inertia
             entry = {"mass": float(self.mass), "center": plain(self.center)}
@@ -206,6 +216,12 @@ def make_rod(name: str, start: Floats, end: Floats, mass: float, section: float)
         return Body(name, mass, start, np.zeros(()), ends, section)
     inertia = rod_inertia(mass, end - start, section)
     return Body(name, mass, 0.5 * (start + end), inertia, ends, section)
+
+
+def make_plate(name: str, corners: Floats, mass: float) -> Body:
+    """A uniform flat plate, the convex polygon around its corners, which are not on one line."""
+    area, center, moment = measure_polygon(convex_hull(corners))
+    return Body(name, mass, center, np.asarray(mass * moment / area), corners=corners)
 
 
 def rod_inertia(mass: float, d: Floats, section: float) -> Floats:

@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from .bodies import Body, Marker
+from ..tracing import UntracedError
+from .bodies import Body, Marker, make_plate
 from .elements import GROUND, MechanismError, as_number, as_vector, as_word, show
 from .joints import End, Joint
+from .polygons import convex_hull
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -62,18 +64,18 @@ class ConstructionCalls:
         places = as_vector(
             corners, f"corners of plate '{as_word(name, 'name of a plate')}'", "LENGTH"
         )
+        if places.dtype == object:
+            raise UntracedError(f"the corners of plate '{name}' vary")
         if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
             raise MechanismError(
                 f"plate '{name}': corners have shape {places.shape}; give three or more points (x, y)"
             )
-        hull = convex_hull(places)
-        if len(hull) < 3:
+        if len(convex_hull(places)) < 3:
             raise MechanismError(
                 f"plate '{name}': its corners are on one line; give one off the line, or use rod()"
             )
-        area, center, moment = _polygon(hull)
         kilograms = as_number(mass, f"mass of plate '{name}'", "MASS")
-        return m.body(name, kilograms, center, kilograms * moment / area)
+        return m._add("bodies", make_plate(name, places, kilograms))
 
     def crank(
         self,
@@ -565,37 +567,3 @@ def _unit(axis: ArrayLike | None, what: str) -> Floats:
     if not size > 0:
         raise MechanismError(f"{what}: {axis!r} is not a direction; give axis=(x, y)")
     return np.asarray(along / size)
-
-
-def convex_hull(points: Floats) -> Floats:
-    """Corners of the convex hull, counterclockwise; fewer than three if all are on one line."""
-    size = float(np.ptp(points, axis=0).max())
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-
-    def chain(given: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-        out: list[tuple[float, float]] = []
-        for p in given:
-            while len(out) > 1 and _turn(out[-2], out[-1], p) <= TOUCHING * size * size:
-                out.pop()
-            out.append(p)
-        return out[:-1]
-
-    return np.array(chain(ordered) + chain(ordered[::-1]))
-
-
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    """Twice the area of a triangle, positive if it is counterclockwise."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def _polygon(corners: Floats) -> tuple[float, Floats, float]:
-    """Area, centroid, and polar second moment of area about it, of a counterclockwise polygon."""
-    # relative to a corner: points far from the origin would lose digits
-    p = corners - corners[0]
-    q = np.roll(p, -1, axis=0)
-    cross = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
-    area = 0.5 * float(cross.sum())
-    center = (cross[:, None] * (p + q)).sum(axis=0) / (6 * area)
-    squares = (p * p + p * q + q * q).sum(axis=1)
-    polar = float((cross * squares).sum()) / 12 - area * float(center @ center)
-    return area, np.asarray(corners[0] + center), polar

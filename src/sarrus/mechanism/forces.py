@@ -31,7 +31,7 @@ from .elements import (
 )
 from .joint_kinds import JointKind
 from .joints import Joint
-from .limits import Limit
+from .limits import JointLimit
 from .motion import DriveMotion, Polynomial, as_motion, check_motion, make_pieces, motion_data
 
 WORLD, BODY = "world", "body"
@@ -433,7 +433,7 @@ class LoadCalls:
     couplings: list[Coupling]
     user_forces: list[UserForce]
     drives: list[Drive]
-    limits: list[Limit]
+    limits: list[JointLimit]
     joints: list[Joint]
 
     def _name(self, body: Body | str, what: str) -> str:
@@ -743,7 +743,7 @@ class LoadCalls:
         lower: float | str | None = None,
         upper: float | str | None = None,
         restitution: float = 0.0,
-    ) -> Limit:
+    ) -> JointLimit:
         """Limit the angle, travel or length of a joint by stops.
 
         At a stop the rate of the coordinate is reversed and multiplied by the restitution (Newton's rule); the
@@ -774,7 +774,7 @@ class LoadCalls:
             for word, x in (("lower", lower), ("upper", upper))
         ]
         share = as_number(restitution, f"restitution of {what}", "NUMBER")
-        return self._add("limits", Limit(title, limited, *stops, share))
+        return self._add("limits", JointLimit(title, limited, *stops, share))
 
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..tracing import UNUSABLE, is_usable, larger, length_of
@@ -14,7 +14,7 @@ LOWER, UPPER = "lower", "upper"
 
 
 @dataclass(frozen=True, eq=False)
-class Limit(Element):
+class JointLimit(Element):
     """Stops of a joint: its coordinate stays between `lower` and `upper`; None: no stop on that side.
 
     The coordinate of a revolute joint is its angle [rad], that of a prismatic or cylindrical joint its travel [m],
@@ -71,9 +71,3 @@ class Limit(Element):
             **{word: float(value) for word, value in self.sides.items()},
             "restitution": float(self.restitution),
         }
-
-
-def shifted(limit: Limit, by: float) -> Limit:
-    """The same stops counted from another zero of the joint's coordinate."""
-    lower, upper = (None if x is None else x - by for x in (limit.lower, limit.upper))
-    return replace(limit, lower=lower, upper=upper)

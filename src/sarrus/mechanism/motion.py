@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..names import all_suggest
 from ..thresholds import LARGEST_NUMBER
 from ..tracing import UNUSABLE, Scalar, TracedNumber, UntracedError, is_usable, sine
 from .csv_table import read_table
 from .elements import MechanismError, load_units
 
 
+@all_suggest
 @dataclass(frozen=True)
 class Polynomial:
     """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...), numbers or text with units ("60 rpm")."""
@@ -36,6 +38,7 @@ class Polynomial:
             )
 
 
+@all_suggest
 @dataclass(frozen=True)
 class Sine:
     """offset + amplitude sin(2 pi frequency t + phase); frequency [Hz], phase [rad]."""
@@ -46,6 +49,7 @@ class Sine:
     offset: float = 0.0
 
 
+@all_suggest
 @dataclass(frozen=True)
 class SmoothStep:
     """From `first` before t = begin to `last` after t = end, smoothly.
@@ -59,6 +63,7 @@ class SmoothStep:
     end: float
 
 
+@all_suggest
 @dataclass(frozen=True)
 class Table:
     """Values at given times, joined by a cubic spline (not-a-knot ends); it ends with its last time."""

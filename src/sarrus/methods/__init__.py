@@ -4,7 +4,7 @@ from ..model import Model
 from ..names import unknown
 from ..user_methods import OwnMethod, find, installed
 from . import auto, multipliers_dop853, radau, series, textbook
-from .method import DRIVES, LOADS, USER_FORCES, Method, Run
+from .method import DRIVES, LOADS, USER_FORCES, Method, Run, Start
 from .outcome import Motion, Outcome, Record, skipped
 from .status import Status
 
@@ -129,6 +129,6 @@ def first_part(method: Method, model: Model) -> Method:
 
 
 __all__ = [
-    "AUTO", "CHOICES", "METHODS", "Method", "Motion", "Outcome", "Record", "Run", "Status",
+    "AUTO", "CHOICES", "METHODS", "Method", "Motion", "Outcome", "Record", "Run", "Start", "Status",
     "as_method", "first_part", "get_method", "skipped",
 ]  # fmt: skip

@@ -84,9 +84,7 @@ class _Move:
         if self.wait:
             self.wait -= 1
             return None
-        self.compile_seconds += warm_up(
-            "radau", radau.run, self.problem.model.loaded, radau.OPTIONS
-        )
+        self.compile_seconds += warm_up("radau", radau.run, self.problem.model, radau.OPTIONS)
         with clock("solve"):
             return self._ask(steps)
 

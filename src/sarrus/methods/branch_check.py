@@ -162,7 +162,7 @@ class Passages:
         if USER_FORCES in needs_of(model):
             return None
         setting = min(self._problem.setting, TOLERANCE)
-        warm_up("series", series.run, model.loaded, {}, wants_digits(setting))
+        warm_up("series", series.run, model, {}, wants_digits(setting))
         problem = Run(model, start.v, np.zeros(0), until, setting)
         follower = series.Series(problem, start)
         taken = 0

@@ -47,6 +47,7 @@ from ..kinematics.gap_closing import DENSE
 from ..thresholds import (
     HELD_THROUGH,
     MENDED_MISFIT,
+    PERMANENT_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
     TIGHTEST_TOLERANCE,
@@ -59,6 +60,10 @@ ROOM = 4
 # series
 HIGHEST = 6
 MOST_WEAK = 16
+# rounds of Newton's method for a mismatch where one does not suffice, and the displacements from round to round by
+# which derivatives are found
+ROUNDS = 3
+CLOSER = 1e-3
 # a cost that falls steeply with the order, so that all orders are computed
 EVERY = -50.0 * np.arange(HIGHEST_ORDER + 1.0)
 # counters of unsuccessful steps, and the return codes with which steps may end
@@ -103,8 +108,9 @@ class MoreDigits:
         self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
-        # the largest relative change of dimensions; the time from which doubles continue alone [s]
-        self._mended = 0.0
+        # the largest relative change of dimensions, and the rounds of Newton's method that it needed
+        self._mended, self._rounds = 0.0, 0
+        # the time from which doubles continue alone [s]
         self._alone: float | None = None
         if self.given:
             self._ws: Workspace = make_wide_workspace(form, HIGHEST_ORDER, reference_pivots)
@@ -124,11 +130,12 @@ class MoreDigits:
         There are none if extended precision does not lead over a singular configuration; then it is switched off.
         """
         # after one mismatch, others are likely at other singular configurations: then it is determined first
-        for fitted in (self._mended > 0.0, self._mended == 0.0):
-            change = self._find_misfit(stretch.t, stretch.kept) if fitted else np.zeros(1)
+        for rounds in sorted((0, 1, ROUNDS), key=lambda n: n != self._rounds):
+            change = self._find_misfit(stretch.t, stretch.kept, rounds)
             found = None if change is None else self._take(self._changed(change), stretch)
             if change is not None and found is not None:
                 self._mended = max(self._mended, float(np.abs(change).max()))
+                self._rounds = max(self._rounds, rounds)
                 self.taken += found[1]
                 return found
         self.given, self._alone = False, stretch.t
@@ -162,29 +169,44 @@ class MoreDigits:
             now[...] = narrow(after)
         return reason, steps
 
-    def _find_misfit(self, t: float, kept: kernels.StepperState) -> Floats | None:
-        """Return the change of the right-hand sides for the smoothest motion; None if it exceeds rounding."""
+    def _find_misfit(self, t: float, kept: kernels.StepperState, rounds: int) -> Floats | None:
+        """Return the change of the right-hand sides for the smoothest motion; None if it exceeds rounding.
+
+        rounds: of Newton's method; each multiplies the error of the change by its share of the squared distance
+        from the singular configuration, so very close to it one round does not suffice.
+        """
         state = kept.state
+        change = np.zeros(len(self._form.phi0))
+        if rounds == 0:
+            return change
         if self._loads is not None:
             self._loads.theta[:] = kept.carried[:-1]
         if state.shape[1] > DENSE:
             return None
         U, values, _ = np.linalg.svd(self._constraints.jacobian(state[0]))
-        weak = U[:, : len(values)][:, values < WEAK_TOGETHER * values.min()]
+        # redundant equations, as those of a driven angle in space, are dependent at every configuration
+        rank = np.count_nonzero(self._ws.reference_pivots > PERMANENT_PIVOT)
+        values = values[:rank]
+        weak = U[:, : len(values)][:, values < WEAK_TOGETHER * values.min(initial=np.inf)]
         if not 0 < weak.shape[1] <= MOST_WEAK:
             return None
-        base = self.expand(t, state)
-        size = np.abs(base).max(axis=1, keepdims=True)
-        # where nothing moves yet, no coefficient grows
-        size[size == 0.0] = 1.0
-        growth = [
-            narrow((self.expand(t, state, ROUND_OFF * u) - base) / size).ravel() for u in weak.T
-        ]
-        rows = np.array([*growth, narrow(base / size).ravel()])
-        if not np.isfinite(rows).all():
-            return None
-        share, *_ = np.linalg.lstsq(rows[:-1].T, -rows[-1], rcond=None)
-        change = ROUND_OFF * weak @ share
+        tried = ROUND_OFF
+        for _ in range(rounds):
+            base = self.expand(t, state, change)
+            size = np.abs(base).max(axis=1, keepdims=True)
+            # where nothing moves yet, no coefficient grows
+            size[size == 0.0] = 1.0
+            growth = [
+                narrow((self.expand(t, state, change + tried * u) - base) / size).ravel()
+                for u in weak.T
+            ]
+            series = np.array([*growth, narrow(base / size).ravel()])
+            if not np.isfinite(series).all():
+                return None
+            share, *_ = np.linalg.lstsq(series[:-1].T, -series[-1], rcond=None)
+            change = change + tried * weak @ share
+            # what is left to change is smaller
+            tried *= CLOSER
         # this form of the comparison rejects nan, too
         return change if np.abs(change).max() <= MENDED_MISFIT else None
 

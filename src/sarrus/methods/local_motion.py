@@ -26,10 +26,12 @@ from .outcome import Record
 # equal
 MOST_ITERATIONS = 24
 SAME_MOTION = 1e-13
-# an iteration that contracts less than this factor diverges, or the remainder is rounding if it is below the
-# second limit
+# an iteration that contracts less than this factor diverges, or the remainder is rounding if it is below one of
+# the other limits: relative to the mechanism's length, and to the travel in half_width. In small swings J is
+# nearly singular at all nodes, which amplifies rounding; the reactions read there are checked again
 CONTRACTION = 0.7
 ROUNDED_MOTION = 1e-11
+ROUNDED_TRAVEL = 1e-7
 # states are always projected; none is treated as the start, so that times before it can be sampled, too; work is
 # omitted
 SAMPLING = kernels.Sampling(
@@ -69,6 +71,8 @@ def expand_motion(
     # coefficients in powers of s from those of the acceleration in units of half_width
     k = np.arange(NODES)
     integrals = half_width ** -k.astype(float) / ((k + 1.0) * (k + 2.0))
+    travel = float(np.abs(start[1]).max(initial=0.0)) * half_width
+    rounded = max(ROUNDED_MOTION, ROUNDED_TRAVEL * travel)
     before = np.inf
     for _ in range(MOST_ITERATIONS):
         nodes = _sample(model, time, half_width, rows, angles)
@@ -78,7 +82,7 @@ def expand_motion(
         rows = new
         # this form of the comparison ends the iteration at nan
         contracts = change < CONTRACTION * before
-        if change <= SAME_MOTION or (change <= ROUNDED_MOTION and not contracts):
+        if change <= SAME_MOTION or (min(change, before) <= rounded and not contracts):
             return LocalMotion(half_width, nodes, 2.0 * rows[2])
         if not contracts:
             return None

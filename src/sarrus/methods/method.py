@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, Polynomial
 from ..model import Model, make_model
 from ..thresholds import TIGHTEST_TOLERANCE
 from . import extended_precision
@@ -123,34 +123,39 @@ def needs_of(model: Model) -> frozenset[str]:
     return frozenset(word for word, count in found.items() if count)
 
 
-# methods whose kernels this process has loaded, without and with loads, and with extended precision
-_WARM: set[tuple[str, bool, bool]] = set()
+# methods whose kernels this process has loaded, without and with loads, with drives, and with extended precision
+_WARM: set[tuple[str, bool, bool, bool]] = set()
 
 
 def warm_up(
     name: str,
     run: Callable[[Run], Outcome],
-    loaded: bool,
+    of: Model,
     options: dict[str, float],
     tight: bool = False,
 ) -> float:
-    """Run a method on a tiny mechanism, once per process; return the time used [s].
+    """Run a method on a tiny mechanism, once per process and kind of model; return the time used [s].
 
-    loaded: compile for loads and drives; tight: compile for extended precision, which other runs need not wait
-    for. The code for reading outputs and classifying crossings is compiled at its first use.
+    of: the model to be simulated: kernels are compiled for loads and drives only if it has them; tight: compile
+    for extended precision, which other runs need not wait for. The code for reading outputs and classifying
+    crossings is compiled at its first use.
     """
-    if (name, loaded, tight) in _WARM:
+    loaded, driven = of.loaded, DRIVES in needs_of(of)
+    if (name, loaded, driven, tight) in _WARM:
         return 0.0
     begin = time.perf_counter()
     tiny = Mechanism("warm-up")
     tiny.rod("rod", (0, 0), (1, 0), mass=1)
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
-    if loaded:
+    if driven:
+        # outputs of driven mechanisms are not projected in SIMD lanes, whose code would be compiled in vain
+        tiny.drive("motor", "pin", Polynomial([0.0, 0.0, 1.0]))
+    elif loaded:
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)
     # all user methods need the same kernels
     setting = TIGHTEST_TOLERANCE if tight else 1e-3
-    with compiling(name.split("/")[0], loaded, tight):
+    with compiling(name.split("/")[0], loaded, driven, tight):
         run(
             Run(
                 model, np.zeros(model.coordinates), np.zeros(1), 1e-3, setting, 10, options,
@@ -159,5 +164,5 @@ def warm_up(
         )  # fmt: skip
         if tight:
             extended_precision.warm_up(model.form, model.loads)
-    _WARM.add((name, loaded, tight))
+    _WARM.add((name, loaded, driven, tight))
     return time.perf_counter() - begin

@@ -9,8 +9,9 @@ from its interpolant of order 7.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.integrate import DOP853
 
 from ..arrays import Floats
 from ..kernels import return_codes, stepping
@@ -22,6 +23,9 @@ from .method import Run
 from .outcome import AccelerationRule, Outcome
 from .recorder import sample_own
 from .time_loop import Steps, Stopwatch, run_steps
+
+if TYPE_CHECKING:
+    from scipy.integrate import DOP853
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
 ORDER = 8
@@ -125,6 +129,9 @@ class _Dop853:
 
         That is the time in which the mechanism moves by one link length at the start, or the duration.
         """
+        # imported here: other methods need not wait for it
+        from scipy.integrate import DOP853
+
         duration, v, nq = self._problem.duration, self._problem.velocity, len(self._start) // 2
         a = self._rates(0.0, self._start)[nq:]
         speed = float(np.abs(v).max(initial=0.0))

@@ -87,16 +87,14 @@ class Record:
         """Accelerations (n, nq)."""
         out = self.outputs._replace(a=self.own.copy())
         law = self.law or AccelerationRule(self.model.form)
-        kernels.eval_accelerations(
-            law.form, *self.scratch, law.damping, law.stiffness, law.refinements, out
-        )
+        self._read(kernels.ACCELERATIONS, out, np.zeros((0, 0)), law)
         return out.a
 
     @cached_property
     def norms(self) -> Floats:
         """Norms of Phi, Phi', Phi'' (n, 3)."""
         norms = np.zeros((len(self), 3))
-        kernels.eval_norms(self.model.form, *self.scratch, self.outputs._replace(a=self.a), norms)
+        self._read(kernels.NORMS, self.outputs._replace(a=self.a), norms)
         return norms
 
     @property
@@ -122,8 +120,16 @@ class Record:
         """Forces or torques of the drives along their motions (n, drives); nan near a singular configuration."""
         forces = np.zeros((len(self), len(self.model.loads.drives.sines)))
         if forces.size:
-            kernels.eval_forces(self.model.form, *self.scratch, self.outputs, forces)
+            self._read(kernels.FORCES, self.outputs, forces)
         return forces
+
+    def _read(
+        self, what: int, out: kernels.Outputs, numbers: Floats, law: AccelerationRule | None = None
+    ) -> None:
+        """Fill out.a or numbers; see kernels/recording.py."""
+        rule = law or AccelerationRule(self.model.form)
+        settings = float(rule.damping), float(rule.stiffness), int(rule.refinements)
+        kernels.eval_readings(rule.form, *self.scratch, what, *settings, out, numbers)
 
     @cached_property
     def energies(self) -> Floats:
@@ -251,8 +257,8 @@ class LocatedEvents:
 
     names, units: of all requested events; which: the index of each event that occurred; kinds: "rising",
     "falling", "tangent", "maximum" or "minimum", of limits "impact", "rest", "release" or "contact"; values: of
-    the quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs in
-    segments: segments: the number of the segment that each event ends or lies in; energies: the change of the
+    the quantity [its unit]; gaps: values minus the requested value; record: the states before the event. Of runs
+    in segments: segments: the number of the segment that each event ends or lies in; energies: the change of the
     total energy at each, in model units; actions: what each did.
     """
 
@@ -269,7 +275,7 @@ class LocatedEvents:
 
 
 @dataclass(frozen=True)
-class Segment:
+class RunSegment:
     """A part of a run between two events that change the mechanism.
 
     parts: what acts in it (`ActiveParts.text`); begin: its start [s]; first, count: its outputs among those of the
@@ -308,7 +314,7 @@ class Outcome:
     lost: float = 0.0
     error: Floats | None = None
     events: LocatedEvents | None = None
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[RunSegment, ...] = ()
 
 
 COUNTERS = (

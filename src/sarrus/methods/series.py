@@ -290,7 +290,7 @@ def run(problem: Run) -> Outcome:
     failed = outcome.status == status.Status.NOT_CONVERGED
     if not (failed and COMPILES) or wants_digits(problem.setting):
         return outcome
-    seconds = warm_up("series", run, problem.model.loaded, {}, tight=True)
+    seconds = warm_up("series", run, problem.model, {}, tight=True)
     finer = replace(problem, setting=EXTENDED)
     again = run_steps(finer, Series(finer))
     if not again.status.success:

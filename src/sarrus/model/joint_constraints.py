@@ -27,7 +27,6 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.cluster.hierarchy import DisjointSet
 
 from ..arrays import Floats, Ints
 from ..mechanism import Body, Joint, Mechanism
@@ -260,6 +259,9 @@ def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Na
     found = list(pairs)
     if not found:
         return {n: n for n in names}
+    # imported here: it loads much of SciPy, and most mechanisms merge nothing
+    from scipy.cluster.hierarchy import DisjointSet
+
     sets = DisjointSet(names)
     for a, b in found:
         sets.merge(a, b)

@@ -34,8 +34,8 @@ class Model:
     per unit of q; origins: its world coordinates at the start [m]. spun: for bodies with a given angular
     velocity, vectors fixed in them: rows (3 each) and initial unit values, world. drive_rates: rate of the
     right-hand side of each equation at the start; user_calls: functions of the user forces; zero: limit for
-    coefficients of linear relations. mechanism: the source of the model; body_rows (poses of all bodies) and readings (springs, drives and joints by name)
-    are made from it on request.
+    coefficients of linear relations. mechanism: the source of the model; body_rows (poses of all bodies) and
+    readings (springs, drives and joints by name) are made from it on request.
     """
 
     mechanism: Mechanism

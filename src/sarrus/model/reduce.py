@@ -25,8 +25,8 @@ MOST_USERS = 128
 class Reduction:
     """Expresses every raw variable by the independent ones: `row(i)` is row i of T.
 
-    zero: coefficients below it are zero; doubtful: whether a relation was solved whose coefficients may be rounding
-    errors of the dimensions.
+    zero: coefficients below it are zero; doubtful: whether a relation was solved whose coefficients may be
+    rounding errors of the dimensions.
     """
 
     def __init__(self, size: int, zero: float = ZERO_COEFFICIENT) -> None:

@@ -1,6 +1,6 @@
-"""Optimisation of mechanisms with exact gradients: variables, an objective, constraints, searches from many starts.
+"""Optimisation of mechanisms with derivatives of their runs: variables, objective, constraints, many starts.
 
-    problem (variables, measures)  ->  runs with derivatives  ->  SLSQP or trust-constr  ->  check  ->  page
+problem (variables, measures)  ->  runs with derivatives  ->  SLSQP or trust-constr  ->  check  ->  page
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..lazy import load_on_use
 from ..mechanism import Mechanism
-from ..names import suggests
+from ..names import describe_known, suggests
 
 if TYPE_CHECKING:
     from .optimise import OptimisationProgress
     from .optimum import Optimum
 
 # SciPy, the compiler and pydantic load slowly: modules are loaded on first use
-__getattr__ = _load = load_on_use(__name__, {"Optimum": "optimum", "SearchEnd": "search"})
+__getattr__ = _load = load_on_use(
+    __name__, {"Optimum": "optimum", "SearchEnd": "search", "ToleranceBand": "tolerance_bands"}
+)
 
 
 @suggests
@@ -32,12 +34,10 @@ def optimize(
     output_step: float | None = None,
     maximise: bool = False,
     starts: int = 1,
-    seed: int = 0,
     method: str = "slsqp",
-    max_iterations: int = 200,
-    tolerance: float | None = None,
     state: str | Path | None = None,
     progress: Callable[[OptimisationProgress], None] | None = None,
+    **options: Any,
 ) -> Optimum:
     """Find values of variables for which a quantity of the motion is smallest, with derivatives of the runs.
 
@@ -64,18 +64,15 @@ def optimize(
     starts : int, optional
         Number of searches: from the start, and from the best of some eight times as many designs within the
         bounds, which are run as an ensemble where possible.
-    seed : int, optional
-        Seed of these designs.
     method : {"slsqp", "trust-constr"}, optional
         The algorithm of SciPy.
-    max_iterations : int, optional
-        Largest number of iterations of a search.
-    tolerance : float, optional
-        Tolerance of the runs, as for `simulate`.
     state : path, optional
         File in which the searches are kept; the same call resumes an interrupted one.
     progress : callable, optional
         Called with an `OptimisationProgress` after each run.
+    **options
+        `seed` of the designs between which starts are chosen (default 0), `max_iterations` of a search (200), and
+        `tolerance` of the runs, as for `simulate`.
 
     Returns
     -------
@@ -106,7 +103,12 @@ def optimize(
     >>> best.status
     'converged'
     """
-    problem = _load("problem").make_problem(
+    known = {"seed": 0, "max_iterations": 200, "tolerance": None}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"optimize() has no argument '{name}'; {describe_known(name, known)}")
+    given = known | options
+    problem = _load("optimisation_problem").make_problem(
         mechanism,
         variables,
         objective,
@@ -114,16 +116,75 @@ def optimize(
         duration=duration,
         output_step=output_step,
         maximise=maximise,
-        settings={} if tolerance is None else {"tolerance": tolerance},
+        settings={} if given["tolerance"] is None else {"tolerance": given["tolerance"]},
     )
     return _load("optimise").run_optimisation(
         problem,
         starts=starts,
-        seed=seed,
+        seed=given["seed"],
         method=method,
-        most_iterations=max_iterations,
+        most_iterations=given["max_iterations"],
         state=state,
         progress=progress,
+    )
+
+
+@suggests
+def tolerances(
+    mechanism: Mechanism | Callable[..., Mechanism],
+    tolerances: Mapping[str, Any],
+    quantities: str | Sequence[str],
+    duration: float,
+    *,
+    samples: int = 0,
+    seed: int = 0,
+    distribution: str = "normal",
+    **settings: Any,
+) -> Any:
+    """Error bands of quantities of a run from tolerances of dimensions, to first order and by a Monte Carlo.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or callable
+        The nominal mechanism, or a function of the dimensions that builds it.
+    tolerances : mapping
+        The tolerance of each dimension, plus or minus: {"joints.B.at.0": 1e-4}; for a function value and
+        tolerance: {"crank": (0.1, 1e-4)}.
+    quantities : str or sequence of str
+        Names as for `Result.quantity`: "C.x", "rocker angle", "motor torque".
+    duration : float
+        Duration of the run [s].
+    samples : int, optional
+        Number of runs of a Monte Carlo that confirms the first-order bands; 0 for none. Coordinates and velocities
+        of points are computed as an ensemble, other quantities one run at a time.
+    seed : int, optional
+        Seed of the Monte Carlo.
+    distribution : {"normal", "uniform"}, optional
+        Distribution of each dimension: normal with the tolerance at three standard deviations, or uniform.
+    **settings
+        Further arguments of `simulate`.
+
+    Returns
+    -------
+    ToleranceBand or list of these
+        With `values`, `worst`, `deviation`, `contributions`, and `sampled` of the Monte Carlo.
+
+    Raises
+    ------
+    MechanismError
+        If the mechanism cannot be simulated or differentiated.
+    ValueError
+        If another argument is invalid.
+    """
+    return _load("tolerance_bands").find_bands(
+        mechanism,
+        tolerances,
+        quantities,
+        duration,
+        samples=samples,
+        seed=seed,
+        distribution=distribution,
+        settings=settings,
     )
 
 
@@ -132,4 +193,4 @@ def make_optimisation_schema() -> dict[str, Any]:
     return _load("optimisation_file").make_optimisation_schema()
 
 
-__all__ = ["make_optimisation_schema", "optimize"]
+__all__ = ["make_optimisation_schema", "optimize", "tolerances"]

@@ -46,7 +46,7 @@ KEYS = {
 EVENT_KEYS = {"quantity", "equals", "rising", "falling", "count"}
 
 
-class Reduction(Enum):
+class ComponentReduction(Enum):
     """How components become one number."""
 
     SINGLE = "single"
@@ -56,20 +56,21 @@ class Reduction(Enum):
 
 
 REDUCTIONS = {
-    "maximum": Reduction.MAXIMUM,
-    "minimum": Reduction.MINIMUM,
-    "largest": Reduction.MAXIMUM,
-    "rms": Reduction.ROOT,
-    "difference": Reduction.ROOT,
-    "distance": Reduction.ROOT,
+    "maximum": ComponentReduction.MAXIMUM,
+    "minimum": ComponentReduction.MINIMUM,
+    "largest": ComponentReduction.MAXIMUM,
+    "rms": ComponentReduction.ROOT,
+    "difference": ComponentReduction.ROOT,
+    "distance": ComponentReduction.ROOT,
 }
 
 
-class Readable(Protocol):
+class MeasuredRun(Protocol):
     """What measures read: a run, or one of the runs of an ensemble."""
 
     @property
-    def grid(self) -> Floats: ...
+    def grid(self) -> Floats:
+        """Times of the outputs."""
 
     def read(self, quantity: str, times: Floats) -> Floats:
         """A quantity at some times, (n,)."""
@@ -105,11 +106,11 @@ class Measure:
     text: str = field(default="", repr=False)
 
     @property
-    def reduction(self) -> Reduction:
+    def reduction(self) -> ComponentReduction:
         """How its components become one number."""
-        return REDUCTIONS.get(self.word, Reduction.SINGLE)
+        return REDUCTIONS.get(self.word, ComponentReduction.SINGLE)
 
-    def moments(self, run: Readable) -> Floats:
+    def moments(self, run: MeasuredRun) -> Floats:
         """Times at which it reads a run, if they are not all outputs."""
         if self.event is not None:
             return np.array([run.event_time(self.event)])
@@ -117,7 +118,7 @@ class Measure:
             return run.nearest(self.of, self.to)
         return np.zeros(0) if self.times is None else self.times
 
-    def components(self, run: Readable) -> Floats:
+    def components(self, run: MeasuredRun) -> Floats:
         """The numbers of a run of which it is made, (m,)."""
         times = self._times(run)
         if self.word == "time":
@@ -147,22 +148,24 @@ class Measure:
 
     def reduce(self, components: Floats) -> float:
         """The number that components make."""
-        if self.reduction is Reduction.ROOT:
+        if self.reduction is ComponentReduction.ROOT:
             return float(np.sqrt(components @ components))
-        if self.reduction is Reduction.MINIMUM:
+        if self.reduction is ComponentReduction.MINIMUM:
             return float(components.min())
         return float(components.max())
 
     def gradient(self, components: Floats, slopes: Floats) -> Floats:
         """Its derivatives by the variables, (p,); of several equal extremes those of the first."""
-        if self.reduction is Reduction.ROOT:
+        if self.reduction is ComponentReduction.ROOT:
             size = self.reduce(components)
-            return np.asarray(components @ slopes / size) if size > 0.0 else np.zeros_like(slopes[0])
-        if self.reduction is Reduction.MINIMUM:
+            return (
+                np.asarray(components @ slopes / size) if size > 0.0 else np.zeros_like(slopes[0])
+            )
+        if self.reduction is ComponentReduction.MINIMUM:
             return np.asarray(slopes[int(np.argmin(components))])
         return np.asarray(slopes[int(np.argmax(components))])
 
-    def _times(self, run: Readable) -> Floats:
+    def _times(self, run: MeasuredRun) -> Floats:
         if self.word == "final":
             return run.grid[-1:]
         found = self.moments(run)
@@ -200,7 +203,9 @@ def read_measure(given: Any, what: str) -> Measure:
     if isinstance(given, Measure):
         return given
     if not isinstance(given, Mapping):
-        raise ValueError(f"{what} = {given!r} is not a measure; give one like {{'rms': 'motor torque'}}")
+        raise ValueError(
+            f"{what} = {given!r} is not a measure; give one like {{'rms': 'motor torque'}}"
+        )
     words = [key for key in given if key in WORDS]
     if len(words) != 1:
         wrong = next((key for key in given if key not in ("weight", "to", "at")), "")
@@ -266,7 +271,9 @@ def _targets(given: Any, word: str, times: Floats | None, what: str) -> Any:
             raise ValueError(f"{what}: give as many times (at) as values (to); here are {to.size}")
         return to
     if to.ndim != 2 or to.shape[1] not in (2, 3):
-        raise ValueError(f"{what}: to = {given!r}; give a list of points like [[0.1, 0.2], [0.3, 0.2]]")
+        raise ValueError(
+            f"{what}: to = {given!r}; give a list of points like [[0.1, 0.2], [0.3, 0.2]]"
+        )
     if times is not None and len(times) != len(to):
         raise ValueError(f"{what}: {len(to)} points and {len(times)} times; give a time for each")
     return to

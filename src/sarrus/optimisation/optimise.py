@@ -14,8 +14,8 @@ import numpy as np
 from ..disk import read_file, write_file
 from ..mechanism import MechanismError
 from ..progress import tell
+from .optimisation_problem import Evaluation, OptimisationProblem
 from .optimum import Optimum
-from .problem import Evaluation, OptimisationProblem
 from .search import FEASIBLE, METHODS, Search, SearchEnd
 from .starting_points import choose_starts
 
@@ -128,7 +128,10 @@ class StateFile:
             data = json.loads(read_file(self._path, MOST_BYTES))
             same = data["version"] == VERSION and data["identity"] == self._identity
             known = {f.name for f in fields(SearchEnd)}
-            ends = [SearchEnd(**{k: _finite(v) for k, v in e.items() if k in known}) for e in data["ends"]]
+            ends = [
+                SearchEnd(**{k: _finite(v) for k, v in e.items() if k in known})
+                for e in data["ends"]
+            ]
             points = [[float(x) for x in point] for point in data["points"]]
             history = [(int(n), _finite(f), _finite(v)) for n, f, v in data["history"]]
             current = data["current"]
@@ -196,5 +199,3 @@ def _shown(value: Any) -> Any:
     if callable(value):
         return getattr(value, "__qualname__", "function")
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-

@@ -12,7 +12,7 @@ from ..disk import write_file
 from ..mechanism import Mechanism
 from ..notebook_display import Sentences
 from ..result import Result
-from .problem import Evaluation, OptimisationProblem
+from .optimisation_problem import Evaluation, OptimisationProblem
 from .search import CONVERGED, SearchEnd
 
 # searches end at the same optimum if their objectives differ by less than this share

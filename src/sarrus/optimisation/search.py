@@ -23,8 +23,8 @@ from scipy.optimize import BFGS, Bounds, NonlinearConstraint, lsq_linear, minimi
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from .measures import Reduction
-from .problem import Evaluation, OptimisationProblem, is_minimax
+from .measures import ComponentReduction
+from .optimisation_problem import Evaluation, OptimisationProblem, is_minimax
 
 SLSQP, TRUST = "slsqp", "trust-constr"
 METHODS = (SLSQP, TRUST)
@@ -81,7 +81,9 @@ class Search:
     def scales(self) -> list[float]:
         """Scale of each constraint: its bound, or its size at the start."""
         out = []
-        values = zip(self.problem.limits, self.first.components[len(self.problem.objective) :], strict=True)
+        values = zip(
+            self.problem.limits, self.first.components[len(self.problem.objective) :], strict=True
+        )
         for limit, components in values:
             bound = limit.high if np.isfinite(limit.high) else limit.low
             out.append(max(abs(bound), float(np.abs(components).max())) or 1.0)
@@ -96,7 +98,7 @@ class Search:
     @property
     def _is_squared(self) -> bool:
         objective = self.problem.objective
-        return len(objective) == 1 and objective[0].reduction is Reduction.ROOT
+        return len(objective) == 1 and objective[0].reduction is ComponentReduction.ROOT
 
     @cached_property
     def _low(self) -> Floats:
@@ -165,7 +167,10 @@ class Search:
             )
             told = f"{worst[0].text} is not met, the value is {worst[1]:.6g}"
         elif left <= STATIONARY:
-            status, told = CONVERGED, f"no direction improves it to first order (residual {left:.1g})"
+            status, told = (
+                CONVERGED,
+                f"no direction improves it to first order (residual {left:.1g})",
+            )
         else:
             told = f"the search ended before the gradient vanished (residual {left:.1g}): {message}"
         return SearchEnd(
@@ -231,7 +236,11 @@ class _Form:
         if self.minimax:
             return float(z[-1])
         value = found.objective
-        return self._sign * (value * abs(value) if self._search._is_squared else value) / self._search.size
+        return (
+            self._sign
+            * (value * abs(value) if self._search._is_squared else value)
+            / self._search.size
+        )
 
     def cost_slopes(self, found: Evaluation) -> Floats:
         """Its derivatives."""
@@ -262,7 +271,9 @@ class _Form:
             c, d = found.components[row.measure], found.slopes[row.measure]
             d = d if row.each else self._problem.measures[row.measure].gradient(c, d)[None]
             wide = row.factor * d * self._search._range
-            out.append(np.column_stack([wide, np.full(len(d), row.extra)]) if self.minimax else wide)
+            out.append(
+                np.column_stack([wide, np.full(len(d), row.extra)]) if self.minimax else wide
+            )
         return np.concatenate(out)
 
     def is_equality(self, found: Evaluation) -> np.ndarray:
@@ -283,7 +294,7 @@ class _Form:
             equal, is_top = limit.low == limit.high, bool(np.isfinite(limit.high))
             sign = -1.0 if is_top and not equal else 1.0
             bound = limit.high if is_top else limit.low
-            wanted = Reduction.MAXIMUM if is_top else Reduction.MINIMUM
+            wanted = ComponentReduction.MAXIMUM if is_top else ComponentReduction.MINIMUM
             each = not equal and limit.measure.reduction is wanted
             yield _Row(k, sign / scale, -sign * bound / scale, each, equal)
 

@@ -83,8 +83,16 @@ class OwnProblem:
 
 
 def is_packed(folder: str | Path) -> bool:
-    """Return whether a folder contains a problem."""
-    return (Path(folder) / PROBLEM).is_file()
+    """Return whether a folder contains a problem, or is the package of one."""
+    return (_find_inner(Path(folder)) / PROBLEM).is_file()
+
+
+def _find_inner(folder: Path) -> Path:
+    """Return the folder of the problem: the given one, or that in a package as `sarrus problem` writes it."""
+    if (folder / PROBLEM).is_file():
+        return folder
+    inner = [file.parent for file in sorted(folder.glob(f"src/*/{PROBLEM}"))]
+    return inner[0] if len(inner) == 1 else folder
 
 
 def load_packed(folder: str | Path) -> Problem:
@@ -92,7 +100,7 @@ def load_packed(folder: str | Path) -> Problem:
     # Loads pydantic, which the built-in problems do not need.
     from .packed_record import load_numbers
 
-    folder = Path(folder)
+    folder = _find_inner(Path(folder))
     try:
         numbers = load_numbers(folder / PROBLEM)
         text = read_file(folder / REFERENCE, MOST_BYTES).decode("utf-8", "replace")

@@ -24,7 +24,7 @@ from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
 from ..names import UnknownNameError
 from ..progress import tell
-from ..quantities import read_quantity
+from ..quantities import clip_unbounded, read_quantity
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 MOST_NUMBERS, LEAST_OUTPUTS, MOST_COLUMNS = 250_000, 200, 1250
 # largest number of curves in a panel
 MOST_CURVES = 6
-# for a joint with an unbounded reaction, forces beyond this multiple of its median are not drawn
-DRAWN_MEDIANS = 10.0
 # above this number of columns of the joint equations, reactions take seconds
 MOST_EQUATIONS = 600
 # for points; accelerations only if they fit into the page
@@ -278,7 +276,7 @@ def _reactions(result: Result, notes: list[str]) -> Exerted:
             own = reaction_columns(label, reaction)
             flag = own.pop(f"{label}.shared [1]")
             unbounded[label] = reaction.unbounded
-            sizes = _clipped(reaction.sizes) if reaction.unbounded else reaction.sizes
+            sizes = clip_unbounded(reaction.sizes) if reaction.unbounded else reaction.sizes
             out.columns |= own | {f"{label}.F [N]": sizes}
             if flag.mean() > 0.5:
                 out.shared.append(label)
@@ -287,13 +285,6 @@ def _reactions(result: Result, notes: list[str]) -> Exerted:
         growth = "; ".join(str(u) for u in where[:3]) + ("; and more" if where[3:] else "")
         notes.append(f"Reaction at {name}: {growth}. Its largest values are left out.")
     return out
-
-
-def _clipped(sizes: Floats) -> Floats:
-    """Values without those next to where they are unbounded, which depend only on the choice of outputs."""
-    known = sizes[np.isfinite(sizes)]
-    most = DRAWN_MEDIANS * float(np.median(known)) if len(known) else 0.0
-    return np.where(sizes <= most, sizes, np.nan)
 
 
 def _figures(result: Result, columns: Columns, exerted: Exerted) -> Iterable[Figure]:

@@ -56,13 +56,16 @@ class Standing:
 
     @property
     def why(self) -> str:
-        """The most frequent reason of the settings that do not meet the limits."""
+        """The most frequent reason of the settings that miss the limits; of runs that broke off with a message."""
         failed = [r for r in self.records if self.kind not in classes(r)]
         # runs skipped for their time give no information about those that ran
-        reasons = [_reason(r) for r in failed if r["status"] != SKIPPED] or list(
-            map(_reason, failed)
-        )
-        return max(dict.fromkeys(reasons), key=reasons.count, default="")
+        ran = [r for r in failed if r["status"] != SKIPPED] or failed
+        reasons = [_reason(r) for r in ran]
+        reason = max(dict.fromkeys(reasons), key=reasons.count, default="")
+        if not reason or reason in ("leaves the branch", SKIPPED):
+            return reason
+        first = ran[reasons.index(reason)]
+        return reason if first["status"] == "done" else f"{first['status']}: {first['message']}"
 
 
 def standings(records: Sequence[Record]) -> list[Standing]:

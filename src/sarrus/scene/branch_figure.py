@@ -15,8 +15,8 @@ from ..arrays import Floats
 if TYPE_CHECKING:
     from ..model import Model
 
-# number of panels if no points are named
-MOST_PANELS = 3
+# number of points if none are named, and of points whose travels are drawn together
+CHOSEN, MOST_PANELS = 2, 3
 # a path shorter than this fraction of the longest is a point
 STILL = 1e-6
 
@@ -29,7 +29,7 @@ def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[st
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    names = list(points) or moving_points(model, paths)[:MOST_PANELS]
+    names = list(points) or telling_points(model, paths)
     together = 1 < len(names) <= MOST_PANELS and bool(paths)
     panels = max(len(names), 1) + together
     page: Any = Figure(figsize=(3.4 * panels + 0.6, 3.4), layout="constrained")
@@ -65,6 +65,29 @@ def _draw_together(page: Any, panels: int, names: list[str], travel: list[list[F
         put(f"travel of {name} [m]", fontsize=7)
     axes.set_title(" and ".join((", ".join(names[:-1]), names[-1])), fontsize=9)
     axes.tick_params(labelsize=7)
+
+
+def telling_points(model: Model, paths: list[Floats]) -> list[str]:
+    """Names of points whose travels distinguish the branches.
+
+    The first one moves most. The travel of the next deviates most from a multiple of that of the first, as it does
+    where branches cross, part or turn back.
+    """
+    names = moving_points(model, paths)
+    chosen = names[:1]
+    known = [np.concatenate(travels(model, name, paths)) for name in chosen]
+    while known and len(chosen) < CHOSEN:
+        A = np.column_stack(known)
+        left = {}
+        for name in names:
+            if name not in chosen:
+                x = np.concatenate(travels(model, name, paths))
+                left[name] = float(np.abs(x - A @ np.linalg.lstsq(A, x, rcond=None)[0]).max())
+        if not left:
+            break
+        chosen.append(max(left, key=lambda name: left[name]))
+        known.append(np.concatenate(travels(model, chosen[-1], paths)))
+    return chosen
 
 
 def travels(model: Model, name: str, paths: list[Floats]) -> list[Floats]:

@@ -56,9 +56,11 @@ def make_ghosts(found: Branches, sketch: Sketch) -> list[Ghost]:
     for i, branch in enumerate(found.branches[:MOST_DRAWN]):
         path = q + found.path(branch, STEPS)
         times = np.arange(float(len(path)))
+        # the row of the configuration itself
+        here = STEPS if branch.behind is not None else 0
         scene = make_scene(sketch, model.body_rows, times, path, np.zeros_like(path), times[-1])
         colour = COLOURS[i % len(COLOURS)]
-        out.append(Ghost(f"{i + 1}: {branch.kind}", colour, tuple(_lines(scene))))
+        out.append(Ghost(f"{i + 1}: {branch.kind}", colour, tuple(_lines(scene, here))))
     return out
 
 
@@ -87,7 +89,7 @@ def _svg(ghost: Ghost) -> str:
     return f'<svg {size} role="img" aria-label="motion along a branch">{lines}</svg>'
 
 
-def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
+def _lines(scene: Scene, here: int) -> Iterator[tuple[str, str]]:
     camera = Camera()
     window = frame_window(scene, camera, WIDTH / HEIGHT)
     seen = camera.project(scene.points, scene.sketch.up)[..., :2]
@@ -96,7 +98,7 @@ def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
     for points in _outlines(scene.sketch):
         rows = places[:, list(points)]
         moving = ";".join(_points(row) for row in (*rows, *rows[-2:0:-1]))
-        yield _points(rows[len(rows) // 2]), moving
+        yield _points(rows[here]), moving
 
 
 def _outlines(sketch: Sketch) -> Iterator[tuple[int, ...]]:

@@ -46,8 +46,18 @@ def read_side(result: Any, panels: dict[str, list[str]], over: str, degrees: boo
         found = [read(what) for what in quantities]
         letters = [q.name.removeprefix(f"{name}.") if len(found) > 1 else "" for q in found]
         label = f"{name} [{found[0].unit}]"
-        drawn[label] = {w: q.values for w, q in zip(letters, found, strict=True)}
+        drawn[label] = {
+            ", ".join(x for x in (w, _where(q)) if x): q.drawn
+            for w, q in zip(letters, found, strict=True)
+        }
     return ResultCurves(result.name, axis.label, axis.values, drawn)
+
+
+def _where(quantity: Any) -> str:
+    """Where a quantity is unbounded, in words; empty if it is not."""
+    times = [f"{t:.4g}" for t in quantity.unbounded]
+    more = ", ..." if len(times) > 3 else ""
+    return f"unbounded at t = {', '.join(times[:3])}{more} s" if times else ""
 
 
 def make_figure(scene: Scene, sides: Sequence[ResultCurves]) -> Any:
@@ -104,7 +114,7 @@ def _draw_panel(panel: Any, label: str, sides: Sequence[ResultCurves]) -> None:
             [drawn] = panel.plot(side.x, values, **line)
             colors[letter] = drawn.get_color()
     panel.set_ylabel(_stacked(as_shown(label)))
-    if len(sides[0].panels[label]) > 1 or len(sides) > 1:
+    if any(sides[0].panels[label]) or len(sides) > 1:
         # above the axes, because curves may fill the inside
         place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.94)}
         panel.legend(fontsize=7, ncols=3, frameon=False, **place)

@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kinematics.configuration import LINK, measure_length
 from ..mechanism import Body, Joint, JointKind, Mechanism
+from ..mechanism.polygons import convex_hull
 
 GROUND = -1
 # fractions of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch
@@ -297,6 +298,11 @@ class _Pencil:
             ends = (self._point(body.name, body.ends[0]), self._point(body.name, body.ends[1]))
             return Shape(body.name, "bar", ends)
         places = np.array([self.places[p] for p in points]).reshape(-1, self.mechanism.dimension)
+        if body.corners is not None:
+            # a plate as it was given, and its joints outside of it
+            hull = convex_hull(np.vstack([body.corners, places]))
+            face = tuple(self._point(body.name, corner) for corner in hull)
+            return Shape(body.name, "plate", tuple(dict.fromkeys([*points, *face])), (face,))
         spread = _rank(np.vstack([places, body.center]) - body.center)
         if spread == 0 and body.name in self.blocks:
             return Shape(body.name, "block", self.blocks[body.name])

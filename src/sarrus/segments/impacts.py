@@ -22,7 +22,7 @@ from ..arrays import Floats
 from ..kernels.applied_forces import make_loads
 from ..kernels.elements.drive import EQUATION, KIND, MOTION, eval_drives, eval_motion, slope
 from ..kinematics.constraints import Constraints
-from ..methods.method import Start
+from ..methods import Start
 from ..methods.outcome import Record
 from ..model import Model
 from ..thresholds import CONTRADICTED_RATE, RANK_TOLERANCE

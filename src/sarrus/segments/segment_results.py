@@ -11,13 +11,13 @@ import numpy as np
 from ..arrays import Floats, plain_sum
 from ..mechanism import MechanismError
 from ..mechanism.active_parts import ActiveParts
-from ..methods.method import Run
+from ..methods import Run
 from ..methods.outcome import (
     DERIVED,
     LocatedEvents,
     Outcome,
     Record,
-    Segment,
+    RunSegment,
     StepHistory,
     join_records,
 )
@@ -71,7 +71,7 @@ def join_outcomes(
             own = slice(own.start, len(record) - 1)
         parts.append(record[own])
         begin = replace(outcome, record=record[:1], events=None, segments=())
-        kept.append(Segment(active.text, float(record.times[0]), rows, len(parts[-1]), begin))
+        kept.append(RunSegment(active.text, float(record.times[0]), rows, len(parts[-1]), begin))
         rows += len(parts[-1])
     outcomes = [outcome for _, outcome in segments]
     last = outcomes[-1]
@@ -200,7 +200,7 @@ def segment_results(result: Result) -> tuple[Result, ...]:
     )
 
 
-def _segment_result(result: Result, segment: Segment, rows: Record) -> Result:
+def _segment_result(result: Result, segment: RunSegment, rows: Record) -> Result:
     model = segment.outcome.record.model
     record = replace(rows, model=model, law=segment.outcome.record.law)
     for name in DERIVED:

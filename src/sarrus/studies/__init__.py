@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..lazy import load_on_use
+from ..names import describe_known
 from .study import StudyError, StudyStopped
 
 if TYPE_CHECKING:
@@ -77,13 +78,6 @@ def sweep(
     """
     session = _load("session")
     session.check_extra()
-    given = {**keys} if study is None else study
-    if study is not None and keys:
-        if not isinstance(study, dict):
-            raise TypeError(
-                f"the study file says '{next(iter(keys))}'; give a file or keys, not both"
-            )
-        given = {**study, **keys}
     options: dict[str, Any] = {
         "workers": workers,
         "scheduler": scheduler,
@@ -91,6 +85,15 @@ def sweep(
         "fresh": fresh,
         "progress": progress,
     }
+    given = {**keys} if study is None else study
+    if study is not None and keys:
+        if not isinstance(study, dict):
+            first = next(iter(keys))
+            raise TypeError(
+                f"sweep() has no argument '{first}' next to a study file, which has all keys of the study; "
+                f"{describe_known(first, ['study', 'out', *options])}"
+            )
+        given = {**study, **keys}
     if out is not None:
         return session.run_to_table(given, Path(out), **options)
     with tempfile.TemporaryDirectory(prefix="sarrus-study-") as folder:

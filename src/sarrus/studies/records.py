@@ -15,7 +15,7 @@ from ..arrays import Floats
 from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import units
-from ..quantities import read_quantity, unit_of_quantity
+from ..quantities import Quantity, read_quantity, unit_of_quantity
 from ..result import Result
 from ..runs.columns import LEVELS
 from .study import StudyRecord
@@ -101,18 +101,17 @@ def extreme(t: Floats, x: Floats, rate: Floats) -> tuple[float, float]:
     return float(all_.min()), float(all_.max())
 
 
-def read_curve(result: Result, what: str) -> tuple[Floats, Floats | None]:
-    """Return values of any quantity (B0.x, motor torque, total energy) at the outputs; their rates if known."""
+def read_curve(result: Result, what: str) -> Quantity:
+    """Return any quantity (B0.x, motor torque, total energy) at the outputs."""
     # Runs in SIMD lanes provide only these.
     if what == DRIFT:
-        return result.energy_balance, None
+        return Quantity(what, "J", result.energy_balance)
     try:
         if is_coordinate(what):
-            return _read_coordinate(result, what)
-        found = read_quantity(result, what)
+            return Quantity(what, "", *_read_coordinate(result, what))
+        return read_quantity(result, what)
     except (KeyError, ValueError) as error:
         raise RecordError(f"'{what}': {error.args[0]}") from None
-    return found.values, found.rates
 
 
 def _read_coordinate(result: Result, what: str) -> tuple[Floats, Floats | None]:
@@ -145,37 +144,60 @@ def split_coordinate(what: str) -> tuple[str, str]:
 AXES = tuple(f"{letter}{axis}" for letter, _ in LEVELS.values() for axis in "xyz")
 
 
-def _extremes(run: RecordSource, what: str) -> tuple[float, float]:
-    values, rates = read_curve(run.simulated, what)
-    if not len(values):
+def _extremes(run: RecordSource, what: str) -> tuple[float, float] | None:
+    """Return minimum and maximum; None if the quantity is unbounded at a crossing."""
+    found = _curve(run, what)
+    if found.unbounded:
+        return None
+    if found.rates is None:
+        return float(found.values.min()), float(found.values.max())
+    return extreme(run.simulated.times, found.values, found.rates)
+
+
+def _minimum(run: RecordSource, what: str) -> float | None:
+    found = _extremes(run, what)
+    return None if found is None else found[0]
+
+
+def _maximum(run: RecordSource, what: str) -> float | None:
+    found = _extremes(run, what)
+    return None if found is None else found[1]
+
+
+def _span(run: RecordSource, what: str) -> float | None:
+    found = _extremes(run, what)
+    return None if found is None else found[1] - found[0]
+
+
+def _curve(run: RecordSource, what: str) -> Quantity:
+    found = read_curve(run.simulated, what)
+    if not len(found.values):
         raise RecordError("the run has no output")
-    if rates is None:
-        return float(values.min()), float(values.max())
-    return extreme(run.simulated.times, values, rates)
-
-
-def _span(run: RecordSource, what: str) -> float:
-    low, high = _extremes(run, what)
-    return high - low
+    return found
 
 
 def _values(run: RecordSource, what: str) -> Floats:
-    values, _ = read_curve(run.simulated, what)
-    if not len(values):
-        raise RecordError("the run has no output")
-    return values
+    return _curve(run, what).values
 
 
 def _final(run: RecordSource, what: str) -> float:
     return float(_values(run, what)[-1])
 
 
-def _mean(run: RecordSource, what: str, power: int = 1) -> float:
-    """Return the mean over time of a power of a quantity, by the trapezoidal rule."""
-    values, t = _values(run, what) ** power, run.simulated.times
+def _mean(run: RecordSource, what: str, power: int = 1) -> float | None:
+    """Return the mean over time of a power of a quantity, by the trapezoidal rule; None if it is unbounded."""
+    found, t = _curve(run, what), run.simulated.times
+    if found.unbounded:
+        return None
+    values = found.values**power
     if len(t) < 2:
         return float(values[0])
     return float(np.trapezoid(values, t) / (t[-1] - t[0]))
+
+
+def _rms(run: RecordSource, what: str) -> float | None:
+    square = _mean(run, what, 2)
+    return None if square is None else float(np.sqrt(square))
 
 
 def split_value(text: str) -> tuple[str, str, float]:
@@ -249,9 +271,11 @@ def split_joint(what: str, joints: Collection[str]) -> tuple[str, str | None]:
     return what, None
 
 
-def _design(run: RecordSource, name: str) -> float:
+def _design(run: RecordSource, name: str) -> float | None:
+    """Return a number of the design; None if a dead centre leaves it without a value."""
     try:
-        return run.design.number(name)
+        found = run.design.number(name)
+        return None if np.isnan(found) else found
     except (KeyError, MechanismError) as error:
         raise RecordError(str(error.args[0])) from None
 
@@ -294,14 +318,12 @@ QUANTITIES: dict[str, RecordedQuantity] = {
         NUMBERS, "s", lambda run, _: [float(c.time) for c in run.simulated.crossings]
     ),
     "event_times": RecordedQuantity(NUMBERS, "s", _event_times, EVENT),
-    "maximum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[1], COORDINATE),
-    "minimum": RecordedQuantity(NUMBER, "", lambda run, what: _extremes(run, what)[0], COORDINATE),
+    "maximum": RecordedQuantity(NUMBER, "", _maximum, COORDINATE),
+    "minimum": RecordedQuantity(NUMBER, "", _minimum, COORDINATE),
     "span": RecordedQuantity(NUMBER, "", _span, COORDINATE),
     "final": RecordedQuantity(NUMBER, "", _final, COORDINATE),
     "mean": RecordedQuantity(NUMBER, "", _mean, COORDINATE),
-    "rms": RecordedQuantity(
-        NUMBER, "", lambda run, what: float(np.sqrt(_mean(run, what, 2))), COORDINATE
-    ),
+    "rms": RecordedQuantity(NUMBER, "", _rms, COORDINATE),
     "value": RecordedQuantity(NUMBER, "", _value, VALUE),
     "reaction_max": RecordedQuantity(NUMBER, "N", _reaction_max, JOINT),
     "moment_max": RecordedQuantity(NUMBER, "N m", _moment_max, JOINT),

@@ -19,9 +19,9 @@ from ..kinematics.configuration import LINK, read_spins
 from ..kinematics.constraints import Constraints
 from ..notebook_display import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
+from .joint_equations import JointEquations, make_joint_equations
 from .local.analysis import Analysis, LocalBranch, analyse
 from .local.germs import close_near
-from .joint_equations import JointEquations, make_joint_equations
 from .local.reduced_system import LocalSystem
 from .prestress import SelfStress, find_self_stress
 
@@ -57,7 +57,7 @@ class BranchSite:
 
 @dataclass(frozen=True, eq=False)
 class BranchMotions:
-    """The directions of all branches as motions of points and bodies; read on first use, for all of them at once."""
+    """The directions of all branches as motions of points and bodies; read on first use, for all at once."""
 
     model: Model
     coordinates: Floats
@@ -345,7 +345,7 @@ class Branches(Sentences):
         Parameters
         ----------
         *points : str
-            Names of joints, points or bodies. The default is the first three that move.
+            Names of joints, points or bodies. The default are two whose travels distinguish the branches.
         """
         from ..scene import branch_figure
 

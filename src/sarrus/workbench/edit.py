@@ -14,9 +14,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..mechanism import MechanismError
-from ..mechanism.construction import convex_hull
 from ..mechanism.elements import GROUND
 from ..mechanism.files.model_schema import ModelFile
+from ..mechanism.polygons import convex_hull
 from .parameters import Data, Record, joint_bodies, measure_size
 
 # Relative to the mechanism's size: locations this close are the same, so typed and clicked locations are

@@ -73,6 +73,8 @@ def build_plainly(data: dict[str, Any]) -> Mechanism:
         if "rod" in body:
             start, end = body["rod"]
             m.rod(name, start, end, body["mass"], body.get("section", 0.0))
+        elif "plate" in body:
+            m.plate(name, body["plate"], body["mass"])
         else:
             m.body(name, **body)
     for name, joint in data.get("joints", {}).items():

@@ -1,21 +1,18 @@
 """Multiple roots of several equations, counted from the series at which a definite combination has its minimum.
 
 If a combination u F of the equations has a definite second-order part in c, its gradient vanishes along a series
-c = centre(s). A root that stays multiple for all s lies there, and in c' = c - centre(s) only rounding is left of its
-terms. In the original variables it would be a multiple root of every edge, one after the other, each accurate to a
-part of the digits.
+c = centre(s). A root that stays multiple for all s lies there, and only rounding is left of its terms in
+c' = c - centre(s). In the original variables it would be a multiple root of one edge after the other, each
+accurate to a part of the digits.
 """
 
 from __future__ import annotations
-
-from itertools import product
-from math import comb
 
 import numpy as np
 
 from ...arrays import Floats, plain_sum
 from .definite import find_definite
-from .polygon import Equation
+from .shifts import Equation, powers_of
 
 
 def find_centre(equations: list[Equation], p: int, order: int) -> Floats | None:
@@ -43,25 +40,6 @@ def find_centre(equations: list[Equation], p: int, order: int) -> Floats | None:
     return centre
 
 
-def recentred(equation: Equation, centre: Floats) -> Equation:
-    """The equation in c' = c - centre(s), up to the order of the centre."""
-    p, most = centre.shape
-    powers = _powers(centre, max((max(k[1:]) for k in equation), default=0))
-    out: dict[tuple[int, ...], Floats] = {}
-    for (i, *J), c in equation.items():
-        if i >= most:
-            continue
-        start = np.zeros(most)
-        start[i] = c
-        for K in product(*(range(j + 1) for j in J)):
-            share = start
-            for v, (j, k) in enumerate(zip(J, K, strict=True)):
-                if j > k:
-                    share = np.convolve(share, powers[v][j - k])[:most] * comb(j, k)
-            out[K] = out.get(K, np.zeros(most)) + share
-    return {(i, *K): float(row[i]) for K, row in out.items() for i in np.flatnonzero(row)}
-
-
 def _hessian(equation: Equation, p: int) -> Floats:
     """The second derivatives in c at the origin."""
     h = np.zeros((p, p))
@@ -80,7 +58,7 @@ def _derivative(equation: Equation, v: int) -> Equation:
 def _along(equation: Equation, series: Floats) -> Floats:
     """The equation along c = series(s), as a series."""
     most = series.shape[1]
-    powers = _powers(series, max((max(k[1:]) for k in equation), default=0))
+    powers = powers_of(series, max((max(k[1:]) for k in equation), default=0))
     out = np.zeros(most)
     for (i, *J), c in equation.items():
         if i < most:
@@ -90,15 +68,4 @@ def _along(equation: Equation, series: Floats) -> Floats:
                 if j:
                     share = np.convolve(share, powers[v][j])[:most]
             out += share
-    return out
-
-
-def _powers(series: Floats, last: int) -> list[list[Floats]]:
-    """Powers of each series up to `last`."""
-    most, out = series.shape[1], []
-    for row in series:
-        powers = [np.eye(1, most)[0]]
-        for _ in range(last):
-            powers.append(np.convolve(powers[-1], row)[:most])
-        out.append(powers)
     return out

@@ -31,14 +31,26 @@ Evaluated = Callable[[Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The direction of a family that the forms constrain best, and some others.
+    """The direction of a family that the forms constrain best.
 
-    curved: its tangent spaces differ.
+    curved: its tangent spaces differ; samples: other directions; refine: makes them as accurate as the first.
     """
 
     direction: Floats
     curved: bool
-    others: tuple[Floats, ...] = ()
+    samples: tuple[Floats, ...] = ()
+    refine: Callable[[Floats], Floats] = np.asarray
+
+    @property
+    def others(self) -> tuple[Floats, ...]:
+        """The other directions, to rounding."""
+        return tuple(self.refine(x) for x in self.samples)
+
+    def within(self, inside: Floats) -> Family:
+        """The family in a larger space, of which its own is spanned by the columns `inside`."""
+        return Family(
+            inside @ self.direction, self.curved, self.samples, lambda x: inside @ self.refine(x)
+        )
 
 
 @dataclass(frozen=True, eq=False)

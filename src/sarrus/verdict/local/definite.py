@@ -1,4 +1,4 @@
-"""Definite combinations of symmetric matrices: self-stresses that stiffen, degrees of freedom that squares hold."""
+"""Definite combinations of symmetric matrices: self-stresses that stiffen, sums of squares in the equations."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Newton's method finds an n-fold root only to 1/n of the digits. The gradient of a combination of the polynomials
 that has a double root there gives further equations, for which the root has a lower multiplicity
-[LeykinVerscheldeZhao2006]. They are added until the root is simple. The combination itself is known only as well as
-the root, so both are improved together at the end.
+[LeykinVerscheldeZhao2006]. They are added until the root is simple. The combination itself is known only as well
+as the root, so both are improved together at the end.
 """
 
 from __future__ import annotations
@@ -56,8 +56,11 @@ def evaluate(polynomials: list[SparsePolynomial], x: Floats) -> tuple[Floats, Fl
     return F, np.stack(J, axis=1)
 
 
-def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
-    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge."""
+def deflate(polynomials: list[SparsePolynomial], x: Floats, limit: float = BRANCH_ROOT) -> Floats:
+    """The common root of all polynomials near x, which may be multiple; x itself if the steps diverge.
+
+    limit: residuals of a root.
+    """
     equations = list(polynomials)
     start, fresh = x, list(polynomials)
     for _ in range(ROUNDS):
@@ -73,7 +76,7 @@ def deflate(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     x = _with_multipliers(polynomials, x)
     if not np.abs(x - start).max() < REACH:
         return start
-    return x if np.abs(evaluate(polynomials, x[None])[0]).max() < BRANCH_ROOT else start
+    return x if np.abs(evaluate(polynomials, x[None])[0]).max() < limit else start
 
 
 def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[SparsePolynomial]:
@@ -95,8 +98,10 @@ def _gradient(polynomials: list[SparsePolynomial], weights: Floats) -> list[Spar
 def _with_multipliers(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     """The root and the combinations u_i that are flat there: f(x) = 0, J(x)^T u_i = 0, u_i normalised."""
     v, k = len(x), len(polynomials)
-    slopes = [[p.derivative(j) for j in range(v)] for p in polynomials]
-    bends = [[[d.derivative(i) for i in range(v)] for d in row] for row in slopes]
+    bends = [p.derivative(j).derivative(i) for p in polynomials for j in range(v) for i in range(v)]
+    E = np.vstack([b.exponents for b in bends])
+    weights = np.concatenate([b.coefficients for b in bends])
+    place = np.repeat(np.arange(len(bends)), [len(b.coefficients) for b in bends])
     U, values, _ = np.linalg.svd(evaluate(polynomials, x[None])[1][0])
     flat = U[:, int(np.sum(values > FLAT)) :]
     c = flat.shape[1]
@@ -104,7 +109,8 @@ def _with_multipliers(polynomials: list[SparsePolynomial], x: Floats) -> Floats:
     for _ in range(STEPS if c else 0):
         at, u = z[:v], z[v:].reshape(c, k)
         F, J = (part[0] for part in evaluate(polynomials, at[None]))
-        H = np.array([[[b.value(at[None])[0] for b in row] for row in rows] for rows in bends])
+        terms = weights * np.prod(at**E, axis=1)
+        H = np.bincount(place, terms, len(bends)).reshape(k, v, v)
         gaps = np.concatenate([F, (u @ J).ravel(), (u @ flat - np.eye(c)).ravel()])
         size = float(np.abs(gaps).max())
         if not size < least:

@@ -19,18 +19,18 @@ import numpy as np
 
 from ...arrays import Floats, Ints, plain_sum
 from ...thresholds import BRANCH_ROOT, SAME_BRANCH
-from .centres import find_centre, recentred
+from .centres import find_centre
 from .deflation import SparsePolynomial, deflate, evaluate
 from .polygon import (
     BY_NEIGHBOURS,
     UNKNOWN,
-    Equation,
     HalfBranch,
     HalfBranches,
     Terms,
     collected,
     hull_of,
 )
+from .shifts import Equation, recentred
 from .taylor import monomials
 
 STARTS, ITERATIONS = 120, 80

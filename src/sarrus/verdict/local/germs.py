@@ -19,10 +19,11 @@ from ...progress import tell
 from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK, SAME_BRANCH
 from .cones import Family, same_space
 from .edges import eliminate, find_half_branches_of_many
-from .polygon import BY_NEIGHBOURS, Equation, HalfBranch, HalfBranches, Terms, find_half_branches
+from .polygon import BY_NEIGHBOURS, HalfBranch, HalfBranches, Terms, find_half_branches
 from .reduced_system import IndependentPart, LocalSystem
 from .sections import find_sections, section_of
 from .sheets import Part, basis_of, connect
+from .shifts import Equation
 from .tangents import find_tangents
 from .taylor import BlownUp, blow_up, monomials
 
@@ -131,6 +132,9 @@ def _add_families(
     """Add the branches along one direction per family; several branches with one tangent space count once."""
     before = len(out.germs)
     for i, family in enumerate(families[:FAMILIES]):
+        if _is_in_several(factor.N @ family.direction, out.germs[before:]):
+            # where branches intersect: `join_sheets` decides whether they stay separate
+            continue
         found = _along_ray(factor, family.direction, first + i)
         new = [
             g for g in found.germs if g.section is not None or not _is_known(g, out.germs[before:])
@@ -151,24 +155,26 @@ def _add_families(
     out.cut |= len(families) > FAMILIES
 
 
+def _is_in_several(w: Floats, known: list[Germ]) -> bool:
+    """Whether a direction lies in the tangent spaces of two branches of several dimensions."""
+    planes = [g.tangent for g in known if g.dimension > 1 and g.section is None and not g.curved]
+    across = (w - T @ (T.T @ w) for T in planes)
+    return plain_sum(np.abs(x).max() < SAME_BRANCH * np.abs(w).max() for x in across) > 1
+
+
 def join_sheets(out: BranchList, factor: IndependentPart) -> None:
     """Unite the branches of several dimensions that are parts of one."""
     others = factor.system.split.N.shape[1] - factor.freedoms
     for d in sorted({g.dimension for g in out.germs if g.dimension > 1 and g.certain}):
         firm = [g for g in out.germs if g.dimension == d and g.certain and g.nullity == d + others]
         found = [g for g in firm if g.section is not None]
+        if d == 2 and found:
+            _unite(out, factor, d, firm, np.zeros((0, factor.freedoms)))
+            continue
         # of branches with more dimensions, only those of one section can be connected
-        for section in [None] if d == 2 else {id(g.section): g.section for g in found}.values():
-            same = [g for g in found if section is None or g.section is section]
-            parts = [Part([x for x in (g.ahead, g.behind) if x is not None]) for g in same]
-            _unite(
-                out,
-                factor,
-                d,
-                same,
-                parts,
-                np.zeros((0, factor.freedoms)) if section is None else section,
-            )
+        for section in {id(g.section): g.section for g in found}.values():
+            assert section is not None
+            _unite(out, factor, d, [g for g in found if g.section is section], section)
         _join_planes(out, factor, d, [g for g in firm if g.section is None and not g.curved])
 
 
@@ -180,7 +186,12 @@ def _join_planes(out: BranchList, factor: IndependentPart, d: int, germs: list[G
         for h in germs[:i]
         if (common := _common(g.tangent, h.tangent)).shape[1] == d - 1
     ]
-    if not any(not _is_intersection(factor, d, common) for _, _, common in meeting):
+    meeting = [x for x in meeting if not _is_intersection(factor, d, x[2])]
+    if not meeting:
+        return
+    if factor.freedoms == d + 1:
+        # hypersurfaces that do not intersect along a common direction are joined along it
+        _join_pairs(out, germs, [(g, h) for g, h, _ in meeting])
         return
     same = [g for g in germs if any(g is x or g is y for x, y, _ in meeting)]
     basis = basis_of(factor)[0]
@@ -188,11 +199,19 @@ def _join_planes(out: BranchList, factor: IndependentPart, d: int, germs: list[G
     parts = []
     for g in same:
         inside = np.linalg.svd(np.vstack([conditions @ basis.T @ g.tangent, np.zeros((1, d))]))[2]
-        w = g.tangent @ inside[-1]
+        w = _away(g.tangent @ inside[d - 2 :].T, [c for x, y, c in meeting if g in (x, y)])
         assert g.ahead is not None
         size = 0.5 * float(np.linalg.norm(basis.T @ g.ahead))
         parts.append(Part([size * w, -size * w]))
-    _unite(out, factor, d, same, parts, conditions)
+    _unite(out, factor, d, same, conditions, parts)
+
+
+def _away(space: Floats, others: list[Floats]) -> Floats:
+    """A direction of a space far from the other spaces: the best of some random ones."""
+    w = space @ np.random.default_rng(9).normal(size=(space.shape[1], 20))
+    w /= np.linalg.norm(w, axis=0)
+    near = np.max([np.linalg.norm(o.T @ w, axis=0) for o in others], axis=0)
+    return np.asarray(w[:, np.argmin(near)])
 
 
 def _common(a: Floats, b: Floats) -> Floats:
@@ -202,7 +221,7 @@ def _common(a: Floats, b: Floats) -> Floats:
 
 
 def _is_intersection(factor: IndependentPart, d: int, common: Floats) -> bool:
-    """Whether two branches intersect along a direction of both tangent spaces, as J shows that loses rank there."""
+    """Whether two branches intersect along a direction of both tangent spaces: there J loses rank."""
     system = factor.system
     others = system.split.N.shape[1] - factor.freedoms
     w = common @ np.random.default_rng(8).normal(size=common.shape[1])
@@ -215,25 +234,41 @@ def _is_intersection(factor: IndependentPart, d: int, common: Floats) -> bool:
     return True
 
 
+def _join_pairs(out: BranchList, germs: list[Germ], pairs: list[tuple[Germ, Germ]]) -> None:
+    """Replace groups of branches that pairs connect by one each."""
+    group = list(range(len(germs)))
+    for g, h in pairs:
+        i, j = (group[next(k for k, y in enumerate(germs) if y is x)] for x in (g, h))
+        group = [i if n == j else n for n in group]
+    for label in sorted(set(group)):
+        _keep_one(out, [g for g, n in zip(germs, group, strict=True) if n == label])
+
+
+def _keep_one(out: BranchList, group: list[Germ]) -> None:
+    """Replace several parts of a branch by one."""
+    if len(group) < 2:
+        return
+    first = group[0]
+    planes = any(not same_space(first.tangent, g.tangent) for g in group)
+    whole = replace(first, ways=max(g.ways for g in group), curved=first.curved or planes)
+    kept = [g for g in out.germs if not any(g is x for x in group[1:])]
+    out.germs = [whole if g is first else g for g in kept]
+
+
 def _unite(
-    out: BranchList, factor: IndependentPart, d: int, same: list[Germ], parts: list[Part],
-    conditions: Floats,
+    out: BranchList, factor: IndependentPart, d: int, same: list[Germ], conditions: Floats,
+    parts: list[Part] | None = None,
 ) -> None:  # fmt: skip
-    """Replace the branches that curves connect by one each."""
+    """Replace the branches that curves connect by one each; parts: points on them, if not those found before."""
     if len(same) < 2:
         return
+    if parts is None:
+        parts = [Part([x for x in (g.ahead, g.behind) if x is not None]) for g in same]
     if not connect(factor, d, parts, conditions):
         out.undecided += 1
         return
     for label in sorted({p.label for p in parts}):
-        group = [g for g, p in zip(same, parts, strict=True) if p.label == label]
-        if len(group) == 1:
-            continue
-        first = group[0]
-        planes = any(not same_space(first.tangent, g.tangent) for g in group)
-        whole = replace(first, ways=max(g.ways for g in group), curved=first.curved or planes)
-        kept = [g for g in out.germs if not any(g is x for x in group[1:])]
-        out.germs = [whole if g is first else g for g in kept]
+        _keep_one(out, [g for g, p in zip(same, parts, strict=True) if p.label == label])
 
 
 def _is_known(germ: Germ, known: list[Germ]) -> bool:
@@ -610,8 +645,8 @@ def _step_to_rank(system: LocalSystem, x: Floats, gaps: Floats, rank: int) -> Fl
     J = system.jacobian_at(x)
     U, values, V = np.linalg.svd(J)
     left, right = U[:, rank:].T, V[rank:]
-    rows, sides = [values[:rank, None] * V[:rank]], [U[:, :rank].T @ gaps]
-    for v in right:
-        rows.append(left @ (system.jacobian_at(v) - system.J))
-        sides.append(left @ (J @ v))
-    return np.linalg.lstsq(np.vstack(rows), np.concatenate(sides), rcond=SHAKY_RANK)[0]
+    step = V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
+    # the part within the null space follows from the conditions on the rank
+    rows = np.vstack([left @ system.bent(v) for v in right])
+    sides = (left @ (J @ right.T)).T.ravel() - rows @ step
+    return step + right.T @ np.linalg.lstsq(rows @ right.T, sides, rcond=SHAKY_RANK)[0]

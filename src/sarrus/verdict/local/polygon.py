@@ -2,9 +2,10 @@
 
 A half-branch is c = c1 s^e1 + c2 s^e2 + ..., with increasing rational exponents. The first exponent is a slope of
 the lower hull of the exponents of every equation, and c1 is a real root of the equations of that edge. Then s =
-t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. At an n-fold root
-c' is counted from the series at which the derivative of order n - 1 vanishes, so that a root that stays n-fold leaves
-no terms but rounding. The search needs the monomials of the equations only up to an order; results that these do not decide are marked.
+t^q, c = t^u (c1 + c') is substituted and the search is repeated for c', until the root is simple. At an n-fold
+root c' is counted from the series at which the derivative of order n - 1 vanishes, so that a root that stays
+n-fold leaves no terms but rounding. The search needs the monomials of the equations only up to an order; results
+that these do not decide are marked.
 
 Half-branches whose exponents have the common denominator q are two ends of one branch, for t and -t: along
 opposite directions if q is odd, along the same one if it is even (a cusp).
@@ -21,9 +22,8 @@ import numpy as np
 
 from ...arrays import Floats, plain_sum
 from ...thresholds import SAME_ROOT_OF_EDGE
+from .shifts import Equation, recentred
 
-# an equation: exponents (of s, of every c) and coefficient
-Equation = dict[tuple[int, ...], float]
 # exponents of s and coefficients, one for each c
 Terms = tuple[tuple[Fraction, Floats], ...]
 # largest recursion depth: each level raises an exponent, which the order bounds; deeper roots never separate
@@ -71,7 +71,10 @@ class HalfBranches:
 
 @dataclass(frozen=True)
 class _State:
-    """Equations in t, c', and their derivation: s = t^q, power of s divided out so far; known below t^bound."""
+    """Equations in t, c', and their derivation: s = t^q, c = terms + s^power c'; known below t^bound.
+
+    spent: the power of s divided out so far.
+    """
 
     equations: list[Equation]
     q: int
@@ -81,6 +84,7 @@ class _State:
     terms: Terms
     depth: int
     order: int
+    power: Fraction = Fraction(0)
 
 
 def find_half_branches(equations: list[Equation], order: int, zero: float) -> HalfBranches:
@@ -89,9 +93,25 @@ def find_half_branches(equations: list[Equation], order: int, zero: float) -> Ha
     order: total degree up to which the equations are known; zero: limit below which coefficients are zero.
     """
     out = HalfBranches()
-    start = _State([e for e in equations if e], 1, Fraction(0), Fraction(order + 1), 1, (), 0, 2)
+    known, terms = _from_centre([e for e in equations if e], order, zero)
+    start = _State(known, 1, Fraction(0), Fraction(order + 1), 1, terms, 0, 2)
     _search(start, zero, out)
     return out
+
+
+def _from_centre(known: list[Equation], order: int, zero: float) -> tuple[list[Equation], Terms]:
+    """The equations counted from the centre of a multiple root, if it stays multiple, and the terms of the centre.
+
+    A double root has coefficients whose products are below the limit, though they are above it themselves.
+    """
+    # terms linear in c are known up to s^(order - 1)
+    centre = _centre(known, Fraction(order), zero)
+    new = [recentred(e, centre[None]) for e in known] if np.any(centre) else []
+    new = [{k: c for k, c in e.items() if abs(c) > zero and plain_sum(k) <= order} for e in new]
+    if not new or any(j == 0 for e in new for _, j in e):
+        return known, ()
+    terms = tuple((Fraction(i), np.array([x])) for i, x in enumerate(centre) if x)
+    return [e for e in new if e], terms
 
 
 def _search(state: _State, zero: float, out: HalfBranches) -> None:
@@ -158,8 +178,7 @@ def collected(terms: Terms) -> Terms:
 
 
 def _term(state: _State, slope: Fraction, root: float) -> tuple[Fraction, Floats]:
-    before = state.terms[-1][0] if state.terms else Fraction(0)
-    return before + slope / state.q, np.array([root])
+    return state.power + slope / state.q, np.array([root])
 
 
 def hull_of(equation: Equation) -> list[tuple[int, int]]:
@@ -263,10 +282,10 @@ def _shifted(
     )
     low, bound = min(lows), first - max(lows)
     terms = (*state.terms, _term(state, slope, root))
+    power = terms[-1][0]
     centre = _centre(new, bound, zero)
     if np.any(centre):
-        new = [_recentred(e, centre) for e in new]
-        power = terms[-1][0]
+        new = [recentred(e, centre[None]) for e in new]
         more = (
             (power + Fraction(i, state.q * q), np.array([x])) for i, x in enumerate(centre) if x
         )
@@ -284,11 +303,12 @@ def _shifted(
         terms,
         state.depth + 1,
         max(reached, state.order),
+        power,
     )
 
 
 def _centre(equations: list[Equation], bound: Fraction, zero: float) -> Floats:
-    """The series c'(t) at which the derivative of order n - 1 of an equation vanishes, n > 1 its root's multiplicity.
+    """The series c'(t) at which the derivative of order n - 1 of an equation vanishes; n > 1: of its root.
 
     Coefficients by powers of t, from zero on; of the equation with the least n. Zeros if there is none.
     """
@@ -325,19 +345,3 @@ def _centre(equations: list[Equation], bound: Fraction, zero: float) -> Floats:
 
 def _size(equation: Equation) -> float:
     return max(abs(c) for c in equation.values())
-
-
-def _recentred(equation: Equation, centre: Floats) -> Equation:
-    """The equation in c'' with c' = centre(t) + c''; terms beyond the last power of t known are left out."""
-    most, last = len(centre), max(j for _, j in equation)
-    powers = [np.eye(1, most)[0]]
-    for _ in range(last):
-        powers.append(np.convolve(powers[-1], centre)[:most])
-    out: Equation = {}
-    for (i, j), c in equation.items():
-        for k in range(j + 1):
-            share = c * comb(j, k) * powers[j - k]
-            for e in np.flatnonzero(share[: max(most - i, 0)]):
-                key = (i + int(e), k)
-                out[key] = out.get(key, 0.0) + float(share[e])
-    return out

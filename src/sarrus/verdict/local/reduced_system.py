@@ -17,7 +17,14 @@ from scipy import linalg
 
 from ...arrays import Floats, Ints
 from ...kinematics.constraints import Constraints
-from ...thresholds import BRANCH_CLOSED, BRANCH_RANK, NO_COMBINATION, SPARSE_ENTRY, TAYLOR_ZERO
+from ...thresholds import (
+    BRANCH_CLOSED,
+    BRANCH_RANK,
+    BRANCH_ROOT,
+    NO_COMBINATION,
+    SPARSE_ENTRY,
+    TAYLOR_ZERO,
+)
 
 # largest number of entries for which B is stored as an array
 MOST_ENTRIES = 200_000
@@ -47,8 +54,17 @@ class LocalSystem:
         n = len(self.columns)
         if len(self.rows) * n * n > MOST_ENTRIES:
             return None
-        unit = self.widen(np.eye(n))
-        return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+        whole = len(self.q)
+        if len(self.joints.kept) * whole * whole > MOST_ENTRIES:
+            unit = self.widen(np.eye(n))
+            return self.joints.bend_pairs(unit, unit)[self.rows].reshape(len(self.rows), n, n)
+        return self.joints.bends()[np.ix_(self.rows, self.columns, self.columns)]
+
+    def bent(self, x: Floats) -> Floats:
+        """B(x, .) as a matrix: the change of the Jacobian along x."""
+        if self.tensor is not None:
+            return np.asarray(self.tensor @ x)
+        return self.jacobian_at(x) - self.J
 
     def jacobian_at(self, x: Floats) -> Floats:
         """The Jacobian after a displacement x."""
@@ -103,6 +119,11 @@ class LocalSystem:
     def closed(self) -> float:
         """Residuals below this are zero along a branch: rounding, or the misfit of the dimensions."""
         return max(BRANCH_CLOSED, min(CLOSED_BY * self.misfit, 1e3 * BRANCH_CLOSED))
+
+    @property
+    def root(self) -> float:
+        """Residuals of the equations for directions that are zero at a root."""
+        return max(BRANCH_ROOT, min(CLOSED_BY * self.misfit, 1e2 * BRANCH_ROOT))
 
     @property
     def flat(self) -> float:

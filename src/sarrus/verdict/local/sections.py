@@ -14,7 +14,8 @@ import numpy as np
 
 from ...arrays import Floats, plain_sum
 from .edges import find_half_branches_of_many
-from .polygon import Equation, HalfBranch, HalfBranches, find_half_branches
+from .polygon import HalfBranch, HalfBranches, find_half_branches
+from .shifts import Equation
 
 
 def find_sections(equations: list[Equation], Z: Floats, order: int, zero: float) -> HalfBranches:

@@ -19,7 +19,7 @@ import numpy as np
 from ...arrays import Floats
 from .reduced_system import IndependentPart, LocalSystem
 
-# lengths of steps, as fractions of the distance: largest, and smallest, which skips an intersection; number of steps
+# lengths of steps, as fractions of the distance: the largest, and the smallest; number of steps
 LONGEST, SHORTEST, STEPS = 0.06, 1e-3, 2500
 # a step across an intersection, in shortest steps
 ACROSS = 4.0
@@ -30,6 +30,8 @@ TURNED, CORRECTED = 0.9, 0.3
 CLOSING, INWARDS = 8, 0.85
 # points of the curve closer than this fraction of the distance are the same
 SAME_POINT = 1e-5
+# steps along the curve to its point nearest to another
+APPROACHES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """The curve at a distance: basis of the degrees of freedom (orthonormal), conditions on them, of rest on others."""
+    """The curve at a distance: orthonormal basis of the degrees of freedom, conditions on them, rest of others."""
 
     system: LocalSystem
     basis: Floats
@@ -112,7 +114,12 @@ class Link:
             return False
         if np.linalg.norm(y - here.x - along * here.tangent) > h:
             return False
-        there = self.solve(here.x + along * here.tangent)
+        there: _Point | None = here
+        for _ in range(APPROACHES):
+            if there is None:
+                return False
+            # the point of the curve nearest to y
+            there = self.solve(there.x + (there.tangent @ (y - there.x)) * there.tangent)
         return there is not None and float(np.abs(there.x - y).max()) < SAME_POINT * self.radius
 
 
@@ -165,7 +172,7 @@ def basis_of(factor: IndependentPart) -> tuple[Floats, Floats]:
     basis = np.linalg.qr(factor.N)[0]
     whole = factor.system.split.N
     others = whole - basis @ (basis.T @ whole)
-    U, values, _ = np.linalg.svd(others, full_matrices=False)
+    U = np.linalg.svd(others, full_matrices=False)[0]
     return basis, U[:, : whole.shape[1] - basis.shape[1]].T
 
 

@@ -9,13 +9,13 @@ from many starting points on the sphere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import comb
 
 import numpy as np
 
 from ...arrays import Floats
-from ...thresholds import BRANCH_ROOT, MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
+from ...thresholds import MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
 from .cones import Evaluated, Family, find_families
 from .deflation import FLAT, SparsePolynomial, deflate
 from .polygon import real_roots
@@ -99,21 +99,18 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     lowest = min(f.degree for f in forms)
     inside = _kernel_of_squares(H)
     forms = [f for f in (f.restricted(inside) for f in forms) if f is not None]
-    found = _directions(forms, inside.shape[1])
+    found = _directions(forms, inside.shape[1], factor.system.root)
     return Tangents(
         [inside @ a for a in found.rays],
-        [
-            Family(inside @ f.direction, f.curved, tuple(inside @ a for a in f.others))
-            for f in found.families
-        ],
+        [f.within(inside) for f in found.families],
         reached,
         found.cut,
         lowest,
     )
 
 
-def _directions(forms: list[HomogeneousPolynomial], m: int) -> Tangents:
-    """Common roots of forms in m unknowns."""
+def _directions(forms: list[HomogeneousPolynomial], m: int, limit: float) -> Tangents:
+    """Common roots of forms in m unknowns; limit: residuals of roots."""
     if not m:
         return Tangents([])
     if not forms:
@@ -126,10 +123,10 @@ def _directions(forms: list[HomogeneousPolynomial], m: int) -> Tangents:
         return Tangents([])
     if m == 2:
         return Tangents(_plane_roots(forms))
-    single, multiple = common_directions(forms, m)
+    single, multiple = common_directions(forms, m, limit)
     # if this many are found, the starts have probably missed others
     cut = len(single) > STARTS // 8
-    return Tangents(list(single), _sharp_families(forms, multiple), cut=cut)
+    return Tangents(list(single), _sharp_families(forms, multiple, limit), cut=cut)
 
 
 def _kernel_of_squares(H: Floats) -> Floats:
@@ -152,23 +149,30 @@ def _kernel_of_squares(H: Floats) -> Floats:
     return inside
 
 
-def _sharp_families(forms: list[HomogeneousPolynomial], samples: Floats) -> list[Family]:
+def _sharp_families(
+    forms: list[HomogeneousPolynomial], samples: Floats, limit: float
+) -> list[Family]:
     """The families of directions; if the forms are dependent, the directions are refined first."""
     m = samples.shape[1]
     evaluate = _evaluator(forms, m)
     polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
+
+    def refine(x: Floats) -> Floats:
+        x = deflate(polynomials, x, limit)
+        return x / np.linalg.norm(x)
+
     out, sharp = [], []
     for family in find_families(evaluate, samples):
-        x = family.direction
-        slopes = evaluate(x[None])[1][0]
+        slopes = evaluate(family.direction[None])[1][0]
         if family.curved or np.linalg.matrix_rank(slopes, tol=FLAT) == len(forms):
             out.append(family)
         else:
-            for y in (x, *family.others):
-                y = deflate(polynomials, y)
-                sharp.append(y / np.linalg.norm(y))
-    again = distinct_rays(sharp, len(sharp) + 1, SAME_RAY)
-    return out + (find_families(evaluate, np.array(again)) if again else [])
+            sharp.append(replace(family, direction=refine(family.direction), refine=refine))
+    again = distinct_rays([f.direction for f in sharp], len(sharp) + 1, SAME_RAY)
+    for new in find_families(evaluate, np.array(again)) if again else []:
+        old = next(f for f in sharp if np.array_equal(f.direction, new.direction))
+        out.append(replace(old, curved=new.curved))
+    return out
 
 
 def independent(H: Floats) -> Floats:
@@ -244,6 +248,8 @@ def follow_chain(H: Floats, most: int) -> list[Floats] | None:
 
     At most one more than `most` are listed.
     """
+    # equations without second-order terms say nothing of directions
+    H = H[np.any(H != 0.0, axis=(1, 2))]
     k, m = len(H), H.shape[1]
     used = [set(np.flatnonzero(np.any(h != 0.0, axis=0)).tolist()) for h in H]
     known: set[int] = set()
@@ -334,18 +340,20 @@ def distinct_rays(rays: list[Floats], most: int, same: float = SAME_BRANCH) -> l
     return out
 
 
-def common_directions(forms: list[HomogeneousPolynomial], m: int) -> tuple[Floats, Floats]:
+def common_directions(
+    forms: list[HomogeneousPolynomial], m: int, limit: float
+) -> tuple[Floats, Floats]:
     """Unit vectors at which all forms vanish, up to sign: simple roots, and others.
 
     A large family attracts nearly all starts. Once its span is known, further starts search outside it.
     """
     a = np.random.default_rng(7).normal(size=(STARTS, m))
     evaluate = _evaluator(forms, m)
-    found = _search(evaluate, a, np.eye(m))
+    found = _search(evaluate, a, np.eye(m), limit)
     while len(found):
         values, V = np.linalg.svd(found)[1:]
         outside = V[int(np.sum(values > SAME_BRANCH)) :]
-        more = _search(evaluate, a[:OUTSIDE], outside) if len(outside) else found[:0]
+        more = _search(evaluate, a[:OUTSIDE], outside, limit) if len(outside) else found[:0]
         more = more[np.linalg.norm(more @ outside.T, axis=1) > SAME_BRANCH]
         if not len(more):
             break
@@ -390,7 +398,7 @@ def _evaluate(forms: list[HomogeneousPolynomial], a: Floats) -> tuple[Floats, Fl
     return values, slopes
 
 
-def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
+def _search(evaluate: Evaluated, a: Floats, outside: Floats, limit: float) -> Floats:
     """Roots, divided by the part of a outside known roots, the best first; a: starts.
 
     outside: rows of an orthonormal basis; if it is complete, the divisor is one.
@@ -411,7 +419,7 @@ def _search(evaluate: Evaluated, a: Floats, outside: Floats) -> Floats:
         a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
         a /= np.linalg.norm(a, axis=1, keepdims=True)
     F = np.abs(evaluate(a)[0]).max(axis=1, initial=0.0)
-    found = a[np.argsort(F)][: int(np.sum(F < BRANCH_ROOT))]
+    found = a[np.argsort(F)][: int(np.sum(limit > F))]
     for _ in range(3 if len(found) else 0):
         # refine to rounding, because errors of directions grow with the order of the series along them
         F, slopes = evaluate(found)

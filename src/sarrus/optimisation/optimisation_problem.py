@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,12 @@ from ..sensitivities.run_parameters import DrawnParameters, RecipeParameters
 from ..settings import check_outputs, check_seconds
 from ..simulate import simulate
 from .design_run import DesignRun
-from .measures import Measure, Reduction, read_measure
+from .measures import ComponentReduction, Measure, read_measure
 
 # outputs of a run, if no output step is given
 OUTPUTS = 200
+# share of the duration: times this close are the same
+SAME_TIME = 1e-12
 BOUNDS = ("at_most", "at_least", "equals")
 
 
@@ -36,7 +38,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Limit:
+class MeasureLimit:
     """A constraint: a measure within bounds, which are equal for an equality."""
 
     measure: Measure
@@ -67,7 +69,7 @@ class OptimisationProblem:
     source: DrawnParameters | RecipeParameters
     variables: tuple[Variable, ...]
     objective: tuple[Measure, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[MeasureLimit, ...]
     grid: Floats
     maximise: bool = False
     is_cycle: bool = False
@@ -131,21 +133,21 @@ class Evaluation:
 
     @cached_property
     def slopes(self) -> list[Floats]:
-        """Derivatives of the components of each measure by the variables; raises MechanismError if they have none."""
+        """Derivatives of the components of each measure by the variables; raises MechanismError without them."""
         assert self.run is not None
         with listening(_ignore):
             found = [m.component_slopes(self.run) for m in self.problem.measures]
         for rates, measure in zip(found, self.problem.measures, strict=True):
             if not np.isfinite(rates).all():
-                raise MechanismError(f"'{measure.text}' has no derivative at all times that are read")
+                raise MechanismError(
+                    f"'{measure.text}' has no derivative at all times that are read"
+                )
         return found
 
     @property
     def values(self) -> list[float]:
         """All measures: those of the objective, then those of the constraints."""
-        return [
-            m.reduce(c) for m, c in zip(self.problem.measures, self.components, strict=True)
-        ]
+        return [m.reduce(c) for m, c in zip(self.problem.measures, self.components, strict=True)]
 
     @property
     def objective(self) -> float:
@@ -203,13 +205,16 @@ def make_problem(
     if not terms:
         raise ValueError("there is no objective; give one like {'rms': 'motor torque'}")
     first = source.moved([v.start - source.value(p) for p, v in enumerate(read)]).build()
+    grid = _grid(first, duration, output_step)
+    wanted = [read_measure(t, f"objective {i + 1}") for i, t in enumerate(terms)]
+    limits = [_limit(c, f"constraint {i + 1}") for i, c in enumerate(constraints)]
     return OptimisationProblem(
         name=first.name,
         source=source,
         variables=read,
-        objective=tuple(read_measure(t, f"objective {i + 1}") for i, t in enumerate(terms)),
-        limits=tuple(_limit(c, f"constraint {i + 1}") for i, c in enumerate(constraints)),
-        grid=_grid(first, duration, output_step),
+        objective=tuple(_on_grid(m, grid) for m in wanted),
+        limits=tuple(replace(x, measure=_on_grid(x.measure, grid)) for x in limits),
+        grid=grid,
         maximise=bool(maximise),
         is_cycle=duration is None,
         settings=settings,
@@ -219,10 +224,25 @@ def make_problem(
 def _grid(mechanism: Mechanism, duration: float | None, output_step: float | None) -> Floats:
     if duration is None:
         times = cycle_times(mechanism)
-        return times if output_step is None else check_outputs(float(times[-1]), output_step, None)[0]
+        return (
+            times if output_step is None else check_outputs(float(times[-1]), output_step, None)[0]
+        )
     seconds = check_seconds("duration", duration)
     step = seconds / OUTPUTS if output_step is None else output_step
     return np.asarray(check_outputs(seconds, step, None)[0])
+
+
+def _on_grid(measure: Measure, grid: Floats) -> Measure:
+    """The measure with its times on outputs that differ by rounding only; raises ValueError after the end."""
+    if measure.times is None:
+        return measure
+    near = grid[np.argmin(np.abs(grid[:, None] - measure.times), axis=0)]
+    times = np.where(np.abs(near - measure.times) <= SAME_TIME * grid[-1], near, measure.times)
+    if times[-1] > grid[-1]:
+        raise ValueError(
+            f"'{measure.text}' is read at {times[-1]:g} s, but the run ends at {grid[-1]:g} s; give a longer one"
+        )
+    return replace(measure, times=times)
 
 
 def _variable(name: str, given: Any, start: float | None) -> Variable:
@@ -246,7 +266,7 @@ def _variable(name: str, given: Any, start: float | None) -> Variable:
     return Variable(name, low, high, float(first))
 
 
-def _limit(given: Any, what: str) -> Limit:
+def _limit(given: Any, what: str) -> MeasureLimit:
     if not isinstance(given, Mapping):
         raise ValueError(f"{what} = {given!r}; give one like {{'maximum': 'B.x', 'at_most': 0.3}}")
     words = [w for w in BOUNDS if w in given]
@@ -258,10 +278,10 @@ def _limit(given: Any, what: str) -> Limit:
     measure = read_measure({k: x for k, x in given.items() if k != words[0]}, what)
     low = bound if words[0] != "at_most" else -np.inf
     high = bound if words[0] != "at_least" else np.inf
-    return Limit(measure, low, high)
+    return MeasureLimit(measure, low, high)
 
 
 def is_minimax(problem: OptimisationProblem) -> bool:
     """Whether the objective is one extreme whose components can be bounded one by one."""
-    wanted = Reduction.MINIMUM if problem.maximise else Reduction.MAXIMUM
+    wanted = ComponentReduction.MINIMUM if problem.maximise else ComponentReduction.MAXIMUM
     return len(problem.objective) == 1 and problem.objective[0].reduction is wanted

@@ -1,0 +1,104 @@
+"""Random degenerate configurations of thirty kinds: what is known by hand, and that copies do not differ."""
+
+import numpy as np
+import pytest
+
+import sarrus
+from degenerate_linkages import (
+    FAMILIES,
+    concentric,
+    copies_of,
+    doubled,
+    platform,
+    rrr_held,
+    summary,
+)
+
+NAMES = [family.__name__ for family in FAMILIES]
+
+
+def check_member(family, seed):
+    """Compare a member with what is known of it, and its copies with it."""
+    m, known = family(np.random.default_rng(seed))
+    held = family is rrr_held
+    b = sarrus.branches(m, hold_drives=held)
+    assert b.decided, str(b)
+    if known.dimensions is not None:
+        assert sorted(x.dimension for x in b) == sorted(known.dimensions)
+    assert known.word is None or known.word in b.classes
+    assert known.gap is None or known.gap == b.gap
+    for name, copy in copies_of(m, seed).items():
+        other = sarrus.branches(copy, hold_drives=held)
+        assert summary(other) == summary(b), name
+        # the misfit of the copy is within the limit that is stated
+        assert other.misfit < other.holds_within, name
+    return m, b
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_member_and_its_copies(name):
+    """Known branches; units, directions, the order of parts and errors of 1e-12 change nothing."""
+    check_member(FAMILIES[NAMES.index(name)], 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_more_members(name, seed):
+    """The same of other members, and two copies side by side have every pair of branches."""
+    m, b = check_member(FAMILIES[NAMES.index(name)], seed)
+    if 0 < b.count <= 8 and not m.drives:
+        both = sarrus.branches(doubled(m))
+        assert (both.classes, both.order, both.gap) == (b.classes, b.order, b.gap)
+        expected = sorted(x.dimension + y.dimension for x in b for y in b)
+        assert sorted(x.dimension for x in both) == expected
+
+
+def half_branches_on_circle(distance, size, count=20000):
+    """How often a function of two parameters changes sign on a small circle about the origin."""
+    t = 2.0 * np.pi * (np.arange(count) + 0.5) / count
+    signs = np.sign(distance(size * np.cos(t), size * np.sin(t)))
+    return int(np.sum(signs != np.roll(signs, 1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("even", [True, False])
+def test_two_paths_with_one_centre_of_curvature(seed, even):
+    """A crank and a trammel on a bar: the length of the bar changes sign on a circle once for each half-branch."""
+    m, _ = concentric(np.random.default_rng(seed), even)
+    place = {j.name: np.asarray(j.at) for j in m.joints}
+    P, Q, C = place["P"], place["Q"], place["C"]
+    # the bar of the trammel from X on the x axis to Y on the y axis carries P
+    X, Y = place["X"], place["Y"]
+    length = np.linalg.norm(Y - X)
+    direction = np.arctan2(*(Y - X)[::-1])
+    local = (
+        np.array([(P - X) @ (Y - X), (Y - X)[0] * (P - X)[1] - (Y - X)[1] * (P - X)[0]]) / length
+    )
+
+    def gap(u, v):
+        c, s = np.cos(direction + u), np.sin(direction + u)
+        # X = (x, 0) with Y on the y axis: x = -length cos
+        px = -length * c + local[0] * c - local[1] * s
+        py = local[0] * s + local[1] * c
+        cv, sv = np.cos(v), np.sin(v)
+        d = Q - C
+        qx, qy = C[0] + d[0] * cv - d[1] * sv, C[1] + d[0] * sv + d[1] * cv
+        return (px - qx) ** 2 + (py - qy) ** 2 - (P - Q) @ (P - Q)
+
+    b = sarrus.branches(m)
+    assert b.decided
+    assert half_branches_on_circle(gap, 0.1) == 2 * b.count
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_plate_on_bars_with_affine_inverse_lengths(seed):
+    """1 / length affine across parallel bars: the plate turns with s^2, and the joints open with a higher power.
+
+    The joints close to second order, so the gap is found by a fit of the residual after closing the first orders.
+    """
+    m, _ = platform(np.random.default_rng(seed), "affine")
+    b = sarrus.branches(m)
+    assert b.decided
+    assert b.gap > 2
+    assert b.classification == "infinitesimally mobile"
