@@ -91,7 +91,7 @@ def solve(
     # the start is always recorded, because energies are relative to it
     late = int(settings.outputs[0] > 0.0)
     run = Run(
-        model, velocity, np.concatenate([np.zeros(late), settings.outputs]), settings.duration,
+        model, velocity, np.append(0.0, settings.outputs) if late else settings.outputs, settings.duration,
         settings.setting, settings.max_steps, settings.options, stop, settings.dense, mechanism,
     )  # fmt: skip
     every_event = [*mechanism.events, *events]
@@ -198,10 +198,23 @@ def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepa
         # the result gets its own copy
         mechanism, notes = mechanism.copy(), []
     mechanism, model, bridged = _make_model(mechanism, settings, known)
-    velocity, start_notes = solve_start_velocity(model, mechanism)
+    velocity, start_notes = _start_velocity(model, mechanism, known)
     model, force_notes = _check_user_forces(model, mechanism, velocity)
     notes = [*notes, *bridged, *find_remarks(mechanism), *start_notes, *force_notes]
     return Prepared(mechanism, model, velocity, notes)
+
+
+def _start_velocity(model: Model, mechanism: Mechanism, known: Lookup) -> tuple[Floats, list[str]]:
+    """The initial velocity and notes on it; those of the last mechanism are kept: callers often rerun it."""
+    structure = model.structure
+    if structure is not known.structure:
+        return solve_start_velocity(model, mechanism)
+    given = [*mechanism.velocities, ("", np.zeros(0)), *mechanism.angular_velocities]
+    key = known.numbers.tobytes(), *((name, value.tobytes()) for name, value in given)
+    last = structure.start
+    if last is None or last[0] != key:
+        last = structure.start = key, *solve_start_velocity(model, mechanism)
+    return last[1].copy(), list(last[2])
 
 
 def is_held(model: Model) -> bool:

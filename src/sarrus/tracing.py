@@ -22,6 +22,8 @@ from .thresholds import LARGEST_NUMBER
 
 # variants per chunk: the values of all operations then stay in the cache, and NumPy calls cost a third as much
 CHUNK = 8192
+# splits of a tape that are kept: by the numbers that vary
+MOST_SPLITS = 4
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
 _UNARY = {
     "neg": "-{}",
@@ -424,7 +426,7 @@ class Replay:
             outputs,
         )
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
-        self._split: _Split | None = None
+        self._splits: dict[tuple[bool, ...], _Split] = {}
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
         """The outputs for one list of inputs; None if a decision differs."""
@@ -449,9 +451,11 @@ class Replay:
         inputs are done once.
         """
         varies = tuple(isinstance(x, np.ndarray) for x in numbers)
-        if self._split is None or self._split.varies != varies:
-            self._split = self._split_by(varies)
-        split, good = self._split, np.ones(n, bool)
+        split, good = self._splits.get(varies), np.ones(n, bool)
+        if split is None:
+            while len(self._splits) >= MOST_SPLITS:
+                del self._splits[next(iter(self._splits))]
+            split = self._splits[varies] = self._split_by(varies)
         shared = split.run_shared(numbers)
         if shared is None:
             return ManyNumbers.of([np.nan] * self.count, n), np.zeros(n, bool)
@@ -511,13 +515,12 @@ class Replay:
             ],
             _ARRAY_NAMES,
         )
-        return _Split(varies, outputs, run_shared, run_varied)
+        return _Split(outputs, run_shared, run_varied)
 
 
 class _Split(NamedTuple):
-    """A tape for many variants: the varying inputs, the varying outputs, and the code of its two parts."""
+    """A tape for many variants: the varying outputs, and the code of its two parts."""
 
-    varies: tuple[bool, ...]
     outputs: list[int]
     shared: Callable[[Sequence[Any]], tuple[Any, list[float]] | None]
     varied: Callable[[list[Floats], Any, Flags, Floats], None]

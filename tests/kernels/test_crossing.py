@@ -9,13 +9,13 @@ from sarrus.kernels import crossing as kernels
 from sarrus.kernels.layout import StepPolynomials
 from sarrus.kinematics.constraints import Constraints
 from sarrus.model import make_model
+from sarrus.model.connected_parts import find_parts
 
 
 def prepare(model, rows):
     """Structure and memory of a model's eliminations."""
-    parts = np.zeros(model.coordinates, np.int64)
-    kernels.find_parts(model.form, parts)
-    structure = kernels.make_structure(model.form, parts)
+    tables = kernels.find_tables(model.form, find_parts(model.form))
+    structure = kernels.make_structure(model.form, tables)
     return structure, kernels.make_disc(model.form, structure, rows)
 
 
@@ -166,9 +166,7 @@ def test_parts_share_no_equation():
     m.rod("pendulum", (20.0, 0.0), (21.0, 0.0), mass=1)
     m.revolute("P", m.ground, "pendulum", at=(20.0, 0.0))
     form = make_model(m).form
-    parts = np.zeros(len(form.Q), np.int64)
-    count = kernels.find_parts(form, parts)
-    assert count == 3
+    parts = find_parts(form)
     assert set(parts.tolist()) == {0, 1, 2}
     # each equation lies in one part
     for k in range(len(form.phi0)):

@@ -102,7 +102,7 @@ def call_log_sizes(size, log_size):
 @entry
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
-    return solve.project_position(form, ws, None, iterations, q)
+    return solve.project_position(form, ws, None, iterations, 0.0, q)
 
 
 @entry
@@ -362,7 +362,7 @@ def test_eval_polynomial_is_numpy_polynomial(case):
     order, s = 9, 0.37
     qc = case.rng.normal(size=(12, case.nq))
     q, v = np.zeros(case.nq), np.zeros(case.nq)
-    plain(polynomials.eval_polynomial)(qc, order, s, q, v)
+    plain(polynomials.eval_polynomial)(qc, order, s, 1, q, v)
     P = np.polynomial.polynomial
     np.testing.assert_allclose(q, P.polyval(s, qc[: order + 1]), atol=10 * ROUNDING)
     np.testing.assert_allclose(v, P.polyval(s, P.polyder(qc[: order + 1])), atol=100 * ROUNDING)

@@ -279,7 +279,9 @@ def test_pivots_are_distances_between_rows():
     q = np.random.default_rng(0).normal(size=model.coordinates) * 0.3
     nc = model.equations
     found = np.zeros(nc)
-    structure = crossing.make_structure(form, np.zeros(model.coordinates, np.int64))
+    structure = crossing.make_structure(
+        form, crossing.find_tables(form, np.zeros(model.coordinates, np.int64))
+    )
     disc = crossing.make_disc(form, structure, 1)
     crossing.eval_pivots_at(form, structure, disc, q[None], found)
     joints = Constraints(form, joints=True)

@@ -220,7 +220,7 @@ def solve_start_velocities(
     A = _side_by_side([J, *(rows for rows, _, _ in wanted)])
     b = _side_by_side([rates, *(side for _, side, _ in wanted)])
     # values that are not finite are rejected elsewhere; zeros replace them here
-    good: Flags = np.abs(A).max(axis=(1, 2), initial=0.0) < BEYOND
+    good: Flags = np.abs(A).reshape(len(A), -1).max(axis=1, initial=0.0) < BEYOND
     if not good.all():
         A = np.where(good[:, None, None], A, 0.0)
     v, is_open = least_dense(M, A, b)
@@ -230,11 +230,11 @@ def solve_start_velocities(
         missed = np.abs(_times(A[:, :equations], alone) - rates).max(axis=1)
         drives_fit = missed <= _allowed(np.abs(rates).max(axis=1))
     # a zero velocity among others is as accurate as they are
-    largest = reduce(np.maximum, (size for *_, size in wanted), np.zeros(1))
+    allowed = _allowed(reduce(np.maximum, (size for *_, size in wanted), np.zeros(1)))
     misses, at = _times(A, v) - b, equations
     for _, side, _ in wanted:
         part = misses[:, at : at + side.shape[1]]
-        good = good & ~(np.linalg.norm(part, axis=1) > _allowed(largest))
+        good = good & ~(np.sqrt((part * part).sum(axis=1)) > allowed)
         at += side.shape[1]
     if is_open.any():
         is_open = is_open & (v != 0.0).any(axis=1) & bool(wanted)
@@ -286,7 +286,7 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
         rows = Rows(rows.start, rows.col, rows.val / length, rows.columns)
         what = f"velocity of point '{name}'"
         side = velocity / length
-        back = partial(np.multiply, length, np.eye(len(side)))
+        back = partial(_in_metres, length, len(side))
         yield _Wanted(what, velocity, "m/s", rows, side, back, float(np.linalg.norm(side)))
     for name, rate in mechanism.angular_velocities:
         spin = np.array([0.0, 0.0, float(rate)]) if mechanism.dimension == 2 else rate
@@ -296,6 +296,11 @@ def _wanted(model: Model, mechanism: Mechanism) -> Iterator[_Wanted]:
         side = np.cross(spin, starts).ravel()
         back = partial(_spin_of, starts)
         yield _Wanted(what, np.atleast_1d(rate), "rad/s", rows, side, back, size)
+
+
+def _in_metres(length: float, size: int) -> Floats:
+    """The matrix that converts a velocity of the model to m/s."""
+    return length * np.eye(size)
 
 
 def _spin_of(starts: Floats) -> Floats:

@@ -17,7 +17,7 @@ from ..memory import check_memory
 from ..names import shown
 from ..outputs import LIST, check_outputs, new_output
 from ..report import library_error, run_table, save_figures
-from ..report.figures import figure_names, save_motion_figure
+from ..report.figures import figure_names, load_early, save_motion_figure
 from ..report.html_page import REPORT
 from ..report.run_page import save_report
 from ..report.tables import fit_table, show_number, show_seconds
@@ -87,6 +87,7 @@ def run(
     for item in todo:
         pages = [REPORT] if with_report else []
         check_outputs(out / item.id, [RESULTS, DATA, RECORD, *figure_names(item), *pages])
+    load_early()
     records: list[dict[str, Any]] = []
     for k, item in enumerate(todo):
         of_all = f" ({k + 1} of {len(todo)})" if len(todo) > 1 else ""

@@ -17,9 +17,8 @@ from ..kernels.compiler import STORE
 from ..kernels.native import NativeCode, compile_kernel, describe_host
 from ..kernels.run_kernel import REASON
 from ..kernels.simd import WIDTH
-from ..kernels.step_control import SLACK, local_tolerance
+from ..kernels.step_control import local_tolerance
 from ..settings import RunSettings
-from ..thresholds import SAME_FACTOR
 from ..tracing import ManyNumbers
 
 # groups of lanes that a thread takes at a time, until none are left
@@ -62,8 +61,7 @@ def make_controls(
 ) -> tuple[Floats, Any]:
     """Return the numbers that all runs share, and sizes without strides; see kernels/batch_entry.py."""
     local = local_tolerance(settings.setting)[0]
-    factor = SAME_FACTOR if SLACK * local <= SAME_FACTOR else 0.0
-    controls = np.array([settings.duration, local, settings.setting, factor])
+    controls = np.array([settings.duration, local, settings.setting])
     assert len(controls) == SETTINGS
     sizes = np.zeros(SIZES, np.int64)
     sizes[2:5] = len(times), *counted
@@ -113,8 +111,9 @@ def run_on_host(
         if not hasattr(rooms, "own"):
             rooms.own = aligned(code.memory * WIDTH)
         last = min(first + WIDTH * GROUPS_AT_ONCE, runs)
+        memory = rooms.own.ctypes.data
         for at in range(first, last, WIDTH):
-            code.call(*addresses, rooms.own.ctypes.data, at, runs)
+            code.call(*addresses, memory, at, runs)
 
     parts = range(0, runs, WIDTH * GROUPS_AT_ONCE)
     if threads == 1 or len(parts) == 1:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, plain_sum
 from ..assembly.velocities import solve_start_velocities
-from ..kernels.applied_forces import is_damped, keeps_energy, list_damping
+from ..kernels.applied_forces import is_damped, list_damping
 from ..kernels.batch_entry import CONSTANTS, BatchPlan, Numbers, flatten
 from ..kernels.native import is_available
 from ..kernels.return_codes import DONE
@@ -35,6 +35,7 @@ from ..methods.series import describe_relaxed_steps
 from ..methods.status import done
 from ..model import Model
 from ..model.build import traced_structure
+from ..model.connected_parts import keeps_energy
 from ..model.points import readable_points
 from ..model.rows import Rows
 from ..model.structure import Lookup, check_for_run

@@ -24,8 +24,7 @@ from .elements.spring import Springs
 from .elements.torsion import Torsions
 from .elements.turning import Turning
 from .elements.user import User
-from .forms import is_one_held_part
-from .layout import NONE, Form, pack
+from .layout import NONE, pack
 from .solve import solve_refined
 
 # Placeholder for entries that are not listed yet.
@@ -83,28 +82,21 @@ def list_damping(loads: Loads) -> Floats:
 
 def is_damped(loads: Loads) -> bool:
     """Whether there are dampers."""
+    if not len(loads.springs.numbers) and not len(loads.torsions.numbers):
+        return False
     return bool(np.any(list_damping(loads)))
 
 
-def keeps_energy(form: Form, loads: Loads | None) -> bool:
-    """Whether the energy is an invariant that may be corrected by scaling all velocities.
-
-    There must be only constant forces: the strain energy of stiff springs has rounding errors that matter for slow
-    motions. And all coordinates must belong to one part that cannot be translated freely. Otherwise the energy
-    error of one part would be corrected in another, and a part that is not connected to the ground would lose its
-    momentum, which is exact.
-    """
-    if loads is not None and (len(loads.f0) or len(loads.drives.equations)):
-        return False
-    room = max(len(form.Q) + 1, len(form.phi0))
-    return bool(is_one_held_part(form, np.zeros((3, room), np.int64)))
+def acts(loads: Loads | None) -> bool:
+    """Whether there are forces that are not constant, or drives."""
+    return loads is not None and bool(len(loads.f0) or len(loads.drives.equations))
 
 
 def make_loads(loads: Loads, order: int) -> Loads | None:
     """The loads with scratch memory for series up to the given order; None if there are none."""
-    forms = len(loads.f0)
-    if not forms and not len(loads.drives.equations):
+    if not acts(loads):
         return None
+    forms = len(loads.f0)
     rows, z = order + 1, np.zeros
     return pack(loads._replace(
         springs=spring.make_series(loads.springs, rows),

@@ -89,7 +89,7 @@ def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
         if isinstance(kind, str):
             words.append(value if kind == FLOAT else int(value))
         elif isinstance(kind, TupleType) and not kind.plain:
-            keep.append(_words_of(value))
+            keep.append(_words_of(value, kind))
             words.append(keep[-1].address)
         else:
             words.append(id(value))
@@ -106,8 +106,10 @@ def _kind(value: Any, anew: bool) -> Any:
     if made is np.ndarray:
         return _RANKS.get((value.dtype.char, value.ndim)) or _rank(value)
     kind = _KINDS.get(made, _KINDS)
-    if kind is _KINDS and id(value) in _SMALL and _SMALL[id(value)][0] is value:
-        return _SMALL[id(value)][1]
+    if kind is _KINDS:
+        kept = _SMALL.get(id(value))
+        if kept is not None and kept[0] is value:
+            return kept[1]
     if kind is _KINDS or (anew and isinstance(value, tuple)):
         kind = kind_of_argument(value)
         # Tuples of numbers and unnamed tuples may contain any types.
@@ -116,13 +118,13 @@ def _kind(value: Any, anew: bool) -> Any:
     return kind
 
 
-def _words_of(value: Any) -> Words:
-    """Words of a tuple that contains numbers; recently used ones are cached."""
+def _words_of(value: Any, kind: Any) -> Words:
+    """Words of a tuple that contains numbers, given its type; recently used ones are cached."""
     kept = _SMALL.get(id(value))
     if kept is None or kept[0] is not value:
         if len(_SMALL) >= MOST_SMALL:
             _SMALL.clear()
-        kept = value, kind_of_argument(value), Words(b"".join(_flatten(value)))
+        kept = value, kind, Words(b"".join(_flatten(value)))
         _SMALL[id(value)] = kept
     return kept[2]
 

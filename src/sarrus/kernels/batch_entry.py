@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import SAME_FACTOR, SINGULAR_LANDING
 from .applied_forces import Loads, make_loads
 from .language.kinds import (
     BOOL,
@@ -46,8 +46,8 @@ CONSTANTS = (0.0, 1.0, -1.0)
 SMALL = 20
 # Highest order of series on a GPU: its threads have little memory.
 DEVICE_ORDER = 16
-# Settings that all runs share: duration, tolerance of a step, tolerance, same_factor of outputs (`Sampling`).
-T_END, TOLERANCE, SETTING, SAME_FACTOR, SETTINGS = range(5)
+# Settings that all runs share: duration, tolerance of a step, tolerance.
+T_END, TOLERANCE, SETTING, SETTINGS = range(4)
 # Indices of the sizes: first run, number of runs, outputs, first counted output, end of the counted outputs,
 # strides, largest number of steps.
 (FIRST, COUNT, OUTPUTS, FIRST_COUNTED, LAST_COUNTED, STRIDE, MOST_STEPS, SIZES) = (
@@ -411,7 +411,7 @@ def _sampling() -> tuple[TupleType, list[str]]:
     zero = hexadecimal(0.0)
     values = [
         _truth(True), _truth(False), zero, zero, str(CORRECTIONS), hexadecimal(np.inf),
-        hexadecimal(SINGULAR_LANDING), "null", "null", f"%setting{SAME_FACTOR}",
+        hexadecimal(SINGULAR_LANDING), "null", "null", hexadecimal(SAME_FACTOR),
     ]  # fmt: skip
     return kind, values
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .compiler import entry, kernel, noinline
-from .forms import eval_form_rates, eval_forms, eval_jacobian, first_of, tie
+from .forms import eval_form_rates, eval_forms, eval_jacobian
 from .layout import Form, make_room
 from .simd import WIDTH, any_lane, in_lanes, rows_of_lanes
 
@@ -161,8 +161,17 @@ class Disc(NamedTuple):
     stack: Floats
 
 
-def make_structure(form: Form, parts: Ints) -> EliminationStructure:
-    """Data for the elimination; parts: for each coordinate, the part of the mechanism that it belongs to."""
+class EliminationTables(NamedTuple):
+    """What the elimination needs of the tables of a form alone, and the part of each coordinate."""
+
+    parts: Ints
+    equation: Ints
+    part: Ints
+    joint: Floats
+
+
+def find_tables(form: Form, parts: Ints) -> EliminationTables:
+    """What follows from the tables of a form; parts: for each coordinate, the part that it belongs to."""
     nq, nc = len(form.Q), len(form.phi0)
     equation = np.full(nq + nc, -1, np.int64)
     equation[form.pos_c] = np.arange(nc)
@@ -171,12 +180,17 @@ def make_structure(form: Form, parts: Ints) -> EliminationStructure:
     part[form.pos_c[form.J_eq]] = parts[form.J_col]
     joint = np.ones(nc)
     joint[form.driven] = 0.0
+    return EliminationTables(parts, equation, part, joint)
+
+
+def make_structure(form: Form, tables: EliminationTables) -> EliminationStructure:
+    """Data for the elimination."""
+    nc = len(form.phi0)
     J = np.add.reduceat(form.C_val * form.e0[form.C_form], form.C_start[:-1]) if nc else np.zeros(0)
     size = np.bincount(form.J_eq, J * J, nc)
     # An equation whose row vanishes at the start is compared with the others.
-    return EliminationStructure(
-        equation, part, joint, np.maximum(size, 1e-6 * size.max(initial=1e-300))
-    )
+    size = np.maximum(size, 1e-6 * size.max(initial=1e-300))
+    return EliminationStructure(tables.equation, tables.part, tables.joint, size)
 
 
 def make_disc(form: Form, structure: EliminationStructure, rows: int) -> Disc:
@@ -726,28 +740,3 @@ def eval_pivots_at(form, structure, disc, q, pivots):
     eliminate_nodes(form, structure, disc)
     for k in range(len(pivots)):
         pivots[k] = -disc.kept[k] * disc.L[form.pos_c[k], 0] / structure.size[k]
-
-
-@entry
-def find_parts(form, parts):
-    """Coordinates that share equations form one part; returns the number of parts. parts: of each coordinate."""
-    nq = len(form.Q)
-    for i in range(nq):
-        parts[i] = i
-    # Entries of J are in the order of equations.
-    for n in range(1, len(form.J_eq)):
-        if form.J_eq[n] == form.J_eq[n - 1]:
-            tie(parts, form.J_col[n], form.J_col[n - 1])
-    count = 0
-    # The first coordinate of each part has the smallest index, so its part is numbered before the others need it.
-    for i in range(nq):
-        parts[i] = first_of(parts, i)
-    for i in range(nq):
-        if parts[i] == i:
-            parts[i] = -1 - count
-            count += 1
-        else:
-            parts[i] = parts[parts[i]]
-    for i in range(nq):
-        parts[i] = -1 - parts[i]
-    return count

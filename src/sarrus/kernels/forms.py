@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .compiler import entry, kernel
+from .compiler import kernel
 
 
 @kernel
@@ -104,66 +104,3 @@ def norm(x):
     for i in range(len(x)):
         s += x[i] * x[i]
     return np.sqrt(s)
-
-
-@kernel
-def first_of(with_it, i):
-    """Representative of the group of i (union-find); with_it: parent of each element, or itself."""
-    while with_it[i] != i:
-        with_it[i] = with_it[with_it[i]]
-        i = with_it[i]
-    return i
-
-
-@kernel
-def tie(with_it, i, j):
-    """Merge the groups of two elements."""
-    a = first_of(with_it, i)
-    b = first_of(with_it, j)
-    with_it[max(a, b)] = min(a, b)
-
-
-@kernel
-def hold_form(form, f, held):
-    """Coordinates of a form of an equation: a single one cannot be translated, several only together."""
-    first = form.D_start[f]
-    for n in range(first, form.D_start[f + 1]):
-        tie(held, form.D_col[first], form.D_col[n])
-    if form.D_start[f + 1] == first + 1:
-        tie(held, form.D_col[first], len(form.Q))
-
-
-@entry
-def is_one_held_part(form, groups):
-    """Whether masses and equations connect all coordinates, and none can be translated freely.
-
-    groups: memory of three rows, each for the number of coordinates plus one, or of equations if larger. A false
-    negative (forms of several coordinates may constrain them, too) is harmless.
-    """
-    nq = len(form.Q)
-    parts = groups[0]
-    held = groups[1]
-    of = groups[2]
-    for i in range(nq + 1):
-        parts[i] = i
-        held[i] = i
-    for k in range(len(form.phi0)):
-        of[k] = -1
-    for i in range(nq):
-        for n in range(form.M_start[i], form.M_start[i + 1]):
-            tie(parts, i, form.M_col[n])
-    for n in range(len(form.J_eq)):
-        k = form.J_eq[n]
-        if of[k] < 0:
-            of[k] = form.J_col[n]
-        tie(parts, of[k], form.J_col[n])
-    for t in range(len(form.sq_c)):
-        hold_form(form, form.sq_form[t], held)
-    for t in range(len(form.bl_c)):
-        hold_form(form, form.bl_a[t], held)
-        hold_form(form, form.bl_b[t], held)
-    ground = first_of(held, nq)
-    apart = 0
-    for i in range(nq):
-        apart += first_of(parts, i) != first_of(parts, 0) or first_of(held, i) != ground
-    return apart == 0

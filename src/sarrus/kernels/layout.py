@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -267,6 +267,31 @@ def _places(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, list[tuple[tuple[
         places.append((shape, 8 * at))
         at += -(-math.prod(shape) // 8) * 8
     return at + 8, places
+
+
+# Memory of finished runs that is kept for later ones: at most this many sets of each kind, and not if it is large
+# [bytes]: then allocating it takes no time that matters.
+MOST_SPARE, LARGEST_SPARE = 2, 1 << 20
+
+Spare = dict[Any, list[Any]]
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
+
+
+def take_spare(spare: Spare, key: Any, make: Callable[[], Arrays]) -> Arrays:
+    """Memory of a finished run, set to zero, or new memory; key: its kind and sizes."""
+    try:
+        found: Arrays = spare[key].pop()
+    except (KeyError, IndexError):
+        return make()
+    found[0].base.fill(0.0)
+    return found
+
+
+def give_spare(spare: Spare, key: Any, arrays: tuple[Any, ...]) -> None:
+    """Give back memory of `make_room`; nothing may use it any more."""
+    kept = spare.setdefault(key, [])
+    if len(kept) < MOST_SPARE and arrays[0].base.nbytes <= LARGEST_SPARE:
+        kept.append(arrays)
 
 
 def make_workspace(form: Form, order: int) -> Workspace:

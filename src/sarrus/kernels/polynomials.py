@@ -7,7 +7,7 @@ Interpolation [HairerNorsettWanner1993, sec. II.6] uses configuration, velocity 
 """
 
 from .compiler import entry, kernel, noinline
-from .simd import shared
+from .simd import choose, shared
 
 
 @kernel
@@ -70,26 +70,37 @@ def eval_series(x, order, s):
 
 
 @kernel
-def eval_polynomial(qc, order, s, q, v):
-    """Configuration and velocity at time s after the start of a step, by Horner's rule."""
-    n = qc.shape[1]
-    # Two coordinates at once: the operations on one form a dependent chain, those on the other overlap with it.
-    for half in range(n // 2):
-        eval_two(qc, order, s, 2 * half, 2 * half + 1, q, v)
-    if n % 2 == 1:
-        eval_two(qc, order, s, n - 1, n - 1, q, v)
+def cut_series(qc, order):
+    """Set coefficients above the order to zero, up to the highest order of the runs in lanes."""
+    for k in range(1 - shared(-order), shared(order) + 1):
+        for i in range(qc.shape[1]):
+            qc[k, i] = choose(k <= order, qc[k, i], 0.0)
 
 
 @kernel
-def eval_two(qc, order, s, i, j, q, v):
+def eval_polynomial(qc, order, s, is_cut, q, v):
+    """Configuration and velocity at time s after the start of a step, by Horner's rule.
+
+    is_cut: 1 if runs in lanes have zeros above their orders (`cut_series`), else 0.
+    """
+    n = qc.shape[1]
+    # Two coordinates at once: the operations on one form a dependent chain, those on the other overlap with it.
+    for half in range(n // 2):
+        eval_two(qc, order, s, is_cut, 2 * half, 2 * half + 1, q, v)
+    if n % 2 == 1:
+        eval_two(qc, order, s, is_cut, n - 1, n - 1, q, v)
+
+
+@kernel
+def eval_two(qc, order, s, is_cut, i, j, q, v):
     """Values and velocities of two coordinates, or of one coordinate twice."""
     x, y, z, w = 0.0, 0.0, 0.0, 0.0
     for k in range(shared(order), 0, -1):
         # The derivative of the partial sum, by the same scheme.
         y = y * s + x
         w = w * s + z
-        x = x * s + (qc[k, i] if k <= order else 0.0)
-        z = z * s + (qc[k, j] if k <= order else 0.0)
+        x = x * s + (qc[k, i] if is_cut == 1 or k <= order else 0.0)
+        z = z * s + (qc[k, j] if is_cut == 1 or k <= order else 0.0)
     q[i] = x * s + qc[0, i]
     v[i] = y * s + x
     q[j] = z * s + qc[0, j]
@@ -111,7 +122,7 @@ def eval_piece(qc, order, s, q, v):
     """Configuration and velocity; first-order methods have separate polynomials for both."""
     nq = len(q)
     if qc.shape[1] == nq:
-        eval_polynomial(qc, order, s, q, v)
+        eval_polynomial(qc, order, s, 1, q, v)
         return
     for i in range(nq):
         x, y = 0.0, 0.0

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..thresholds import (
+    EPS,
+    LEFT_ROUND_OFF,
     PERMANENT_PIVOT,
     ROUND_OFF,
     SINGULAR_LANDING,
@@ -43,9 +45,11 @@ from .layout import Form, make_room
 from .polynomials import eval_piece, eval_polynomial_rate, eval_series
 from .simd import WIDTH, any_lane, choose, in_lanes
 from .solve import (
+    add_to_velocity,
+    eval_velocity_gap,
     factorise,
     project_state,
-    project_velocity,
+    refine,
     relative_pivot,
     solve_gaps,
 )
@@ -83,35 +87,45 @@ class Sampling(NamedTuple):
 class LaneWorkspace(NamedTuple):
     """Memory for the projection of several outputs in SIMD lanes: like a `Workspace`, with the lanes as last axis.
 
-    s: times since the start of the step. moved: how far the lanes were moved, and whether the projection was
-    sufficient.
+    J_after: J at the projected configurations. x_rough: a solution before it is refined. s: times since the start
+    of the step. moved: how far the lanes were moved, and whether the projection was sufficient.
     """
 
     e: Floats
     de: Floats
     phi: Floats
     J: Floats
+    J_after: Floats
     L: Floats
     b: Floats
     r: Floats
     x: Floats
+    x_rough: Floats
     q: Floats
     v: Floats
     s: Floats
     moved: Floats
 
 
-def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> LaneWorkspace | None:
-    """Memory of the lanes; None if outputs have to be projected one by one: with damping or drives."""
+def uses_lanes(sampling: Sampling, loads: Loads | None) -> bool:
+    """Whether outputs may be projected in SIMD lanes: not with damping or drives."""
     driven = loads is not None and len(loads.drives.equations) > 0
     if not COMPILES or not sampling.projects or sampling.damping or driven:
-        return None
-    if np.isfinite(sampling.limit) or sampling.own:
-        return None
-    nq, nc, nf = len(form.Q), len(form.phi0), len(form.e0)
+        return False
+    return bool(sampling.same_factor) and sampling.limit == np.inf and not sampling.own
+
+
+def make_lane_workspace(form: Form) -> LaneWorkspace:
+    """Memory of the lanes."""
+    nq, nc, nf, nj = len(form.Q), len(form.phi0), len(form.e0), len(form.J_eq)
     n = nq + nc
-    sizes = nf, nf, nc, len(form.J_eq), n + len(form.L_row), n, n, n, nq, nq, 1, 2
+    sizes = nf, nf, nc, nj, nj, n + len(form.L_row), n, n, n, n, nq, nq, 1, 2
     return LaneWorkspace(*make_room(*((size, WIDTH) for size in sizes)))
+
+
+def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> LaneWorkspace | None:
+    """Memory of the lanes; None if outputs have to be projected one by one."""
+    return make_lane_workspace(form) if uses_lanes(sampling, loads) else None
 
 
 class Outputs(NamedTuple):
@@ -270,9 +284,14 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         moved += largest
         better = now < left
         left = choose(active & better, now, left)
-        active = active & better & (now > ROUND_OFF)
-    if same == 0.0:
-        eval_jacobian(form, ws.e, ws.J)
+        final = choose(largest <= same, LEFT_ROUND_OFF, ROUND_OFF)
+        active = active & better & (now > final)
+    far = moved > same
+    if any_lane(far):
+        # The other lanes keep J, so that their factor is the same again.
+        eval_jacobian(form, ws.e, ws.J_after)
+        for k in range(len(ws.J)):
+            ws.J[k] = choose(far, ws.J_after[k], ws.J[k])
         factorise(form, ws.J, ws.L)
     smallest = 1.0
     pivot_ratio = 1.0
@@ -281,12 +300,18 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         if reference_pivots[k] > PERMANENT_PIVOT:
             smallest = min(smallest, pivot)
             pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
-    turned = project_velocity(form, ws, None, 1, ws.v)
-    # Margin of this projection: negative if a lane needs another factor, more refinements, or has exchanged
-    # pivots.
+    gap = eval_velocity_gap(form, ws, None, ws.v)
+    solve_gaps(form, ws, 0)
+    rough = ROUND_OFF / max(gap, ROUND_OFF) * smallest < EPS
+    if any_lane(rough):
+        for i in range(len(ws.x)):
+            ws.x_rough[i] = ws.x[i]
+        refine(form, ws.J, ws.L, ws.b, ws.r, ws.x)
+        for i in range(len(ws.x)):
+            ws.x[i] = choose(rough, ws.x[i], ws.x_rough[i])
+    turned = add_to_velocity(form, ws, ws.v)
+    # Margin of this projection: negative if a lane needs more refinements, or has exchanged pivots.
     care = min(pivot_ratio - near, smallest - WEAK_PIVOT)
-    if same > 0.0:
-        care = min(care, same - moved)
     ws.moved[0] = max(moved, turned)
     ws.moved[1] = care
 

@@ -22,7 +22,7 @@ from .applied_forces import eval_decay, eval_load_energy, eval_load_forms
 from .compiler import entry, exact, kernel
 from .elements.drive import drive_constraints
 from .forms import eval_constraints, eval_energy
-from .polynomials import eval_series
+from .polynomials import cut_series, eval_series
 from .recording import Sampling, sample_state, settle_angles
 from .return_codes import DONE, FULL, UNCERTAIN
 from .series_step import (
@@ -297,6 +297,7 @@ def run(form, ws, out, loads, rules, readings, kept, step, record, output):
         if judged != FULL:
             reason = judged
             break
+        cut_series(step.qc, order)
         sample_outputs(
             form, out, loads, rules, readings, record, output, reason == DONE, t0, order, kept, step
         )

@@ -312,7 +312,7 @@ def land(form, ws, loads, t, qc, order, h, tolerance):
     Returns how far the projections moved configuration and velocity, the smallest pivot, and the smallest ratio of
     a pivot to its reference value.
     """
-    eval_polynomial(qc, order, h, ws.q, ws.v)
+    eval_polynomial(qc, order, h, 0, ws.q, ws.v)
     corrections = WIDE_CORRECTIONS if is_wide(ws.q) else CORRECTIONS
     return project_state(form, ws, loads, t, 0.0, corrections, tolerance, 0.0, ws.q, ws.v)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..thresholds import (
     EPS,
+    LEFT_ROUND_OFF,
     LOWERED_PIVOT,
     PERMANENT_PIVOT,
     REGULAR_PIVOT,
@@ -345,11 +346,11 @@ def refinements_for(smallest, tolerance):
 
 
 @kernel
-def project_position(form, ws, loads, iterations, q):
+def project_position(form, ws, loads, iterations, same, q):
     """Newton's method for Phi(q) = 0 with the current factor; returns how far q moved (largest entry).
 
     ws.e, ws.phi: forms and constraints at q, on entry and on return. loads.drives.driven: right-hand sides of
-    drives.
+    drives. same: what is left after a change this small is rounding, if it is not larger than that.
     """
     moved = 0.0
     left = eval_constraints(form, ws.e, ws.phi)
@@ -367,19 +368,27 @@ def project_position(form, ws, loads, iterations, q):
         now = eval_constraints(form, ws.e, ws.phi)
         now = drive_constraints(form, loads, now, ws.phi)
         moved += largest
-        if not now < left:
+        if not now < left or (largest <= same and now <= LEFT_ROUND_OFF):
             break
         left = now
     return moved
 
 
 @kernel
-def project_velocity(form, ws, loads, refinements, v):
-    """Remove the violation of J v = phi0' from v, orthogonally in the mass metric; returns how far v moved."""
+def eval_velocity_gap(form, ws, loads, v):
+    """ws.phi: the violation of J v = phi0'; returns its largest entry."""
     eval_form_rates(form, v, ws.de)
     eval_constraint_rates(form, ws.e, ws.de, ws.phi)
     subtract_drives(loads, 1, ws.phi)
-    solve_gaps(form, ws, refinements)
+    largest = 0.0
+    for k in range(len(ws.phi)):
+        largest = max(largest, abs(ws.phi[k]))
+    return largest
+
+
+@kernel
+def add_to_velocity(form, ws, v):
+    """Add the solution ws.x to v; returns how far v moved."""
     moved = 0.0
     for i in range(len(v)):
         dv = ws.x[form.pos_q[i]]
@@ -389,14 +398,23 @@ def project_velocity(form, ws, loads, refinements, v):
 
 
 @kernel
+def project_velocity(form, ws, loads, refinements, v):
+    """Remove the violation of J v = phi0' from v, orthogonally in the mass metric; returns how far v moved."""
+    eval_velocity_gap(form, ws, loads, v)
+    solve_gaps(form, ws, refinements)
+    return add_to_velocity(form, ws, v)
+
+
+@kernel
 def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, v):
     """Project configuration and velocity at t onto the constraints; ws.J, ws.L: J and the factor of K there.
 
     damping: 0, or 1 far from the constraints. There, redundant equations slightly contradict each other; damping
     in proportion to their violation keeps Newton's steps from responding to that [FanYuan2005]. tolerance:
     admissible residual of the velocity solve. same: how far the configuration may move before the factor is
-    computed again. Returns how far configuration and velocity moved, the smallest pivot, and the smallest ratio of
-    a pivot to its reference value.
+    computed again; if this is not 0, a small violation of the velocity is refined only where its correction would
+    leave more than rounding. Returns how far configuration and velocity moved, the smallest pivot, and the
+    smallest ratio of a pivot to its reference value.
     """
     eval_drives(loads, t)
     eval_forms(form, q, ws.e)
@@ -406,10 +424,13 @@ def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, 
         open_by = eval_constraints(form, ws.e, ws.phi)
         open_by = damping * drive_constraints(form, loads, open_by, ws.phi)
     factorise_damped(form, ws.J, open_by, ws.L)
-    moved = project_position(form, ws, loads, corrections, q)
+    moved = project_position(form, ws, loads, corrections, same, q)
     if damping > 0.0 or not moved <= same:
         eval_jacobian(form, ws.e, ws.J)
         factorise(form, ws.J, ws.L)
     smallest, pivot_ratio = eval_pivots(form, ws.L, ws.reference_pivots)
-    turned = project_velocity(form, ws, loads, refinements_for(smallest, tolerance), v)
+    gap = eval_velocity_gap(form, ws, loads, v)
+    allowed = max(tolerance, ROUND_OFF / max(gap, ROUND_OFF)) if same > 0.0 else tolerance
+    solve_gaps(form, ws, refinements_for(smallest, allowed))
+    turned = add_to_velocity(form, ws, v)
     return moved, turned, smallest, pivot_ratio

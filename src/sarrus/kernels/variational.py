@@ -142,7 +142,7 @@ def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
         # If no trial is far enough away, use the best one, with preference for long steps.
         if attempt == FURTHER + NEARER + 1:
             length = chosen
-        eval_polynomial(qc, order, length, ws.q, ws.v)
+        eval_polynomial(qc, order, length, 1, ws.q, ws.v)
         at = find_step(motion.starts, n, t + length)
         ratio = meet_motion(form, ws, loads, motion, at, t + length, point)
         if ratio >= CLEAR_LANDING or attempt == FURTHER + NEARER + 1:
@@ -227,7 +227,7 @@ def sample_derivatives(pieces, times, q, v, a):
     for k in range(len(times)):
         n = find_step(pieces.starts, n, times[k])
         s = times[k] - pieces.starts[n]
-        eval_polynomial(pieces.coefficients[n], pieces.orders[n], s, q[k], v[k])
+        eval_polynomial(pieces.coefficients[n], pieces.orders[n], s, 1, q[k], v[k])
         eval_polynomial_rate(pieces.coefficients[n], pieces.orders[n], s, a[k])
 
 

@@ -142,25 +142,30 @@ def check_drive_times(mechanism: Mechanism, duration: float) -> None:
 
 def find_remarks(mechanism: Mechanism) -> list[str]:
     """Notes from its origin, and possible mistakes: bodies that no joint connects to the ground."""
+    arrays = known_parts(mechanism)
+    if arrays.remarks is None:
+        arrays.remarks = [*_almost_parallel(mechanism), *_unconnected(mechanism, arrays)]
+    return [*mechanism.remarks, *_overshooting(mechanism), *arrays.remarks]
+
+
+def _unconnected(mechanism: Mechanism, arrays: PartArrays) -> Iterator[str]:
+    """Bodies that no joint connects to the ground."""
     free: dict[int, list[str]] = {}
-    joined = _first_joined(mechanism)
+    joined = _first_joined(arrays)
     for n in np.flatnonzero(joined).tolist():
         free.setdefault(int(joined[n]), []).append(mechanism.bodies[n - 1].name)
-    remarks = [*mechanism.remarks, *_overshooting(mechanism), *_almost_parallel(mechanism)]
     for first, group in free.items():
         body = mechanism.bodies[first - 1]
         if len(group) == 1:
-            remarks.append(f"{body.what}: no joint reaches it, it moves freely")
+            yield f"{body.what}: no joint reaches it, it moves freely"
         else:
             shown = ", ".join(f"'{name}'" for name in group[1:9])
             shown += ", ..." if len(group) > 9 else ""
-            remarks.append(f"{body.what}: joined to {shown} but not to the ground, all move freely")
-    return remarks
+            yield f"{body.what}: joined to {shown} but not to the ground, all move freely"
 
 
-def _first_joined(m: Mechanism) -> Ints:
+def _first_joined(arrays: PartArrays) -> Ints:
     """For the ground (0) and every body, the smallest number in its connected component."""
-    arrays = known_parts(m)
     count = 1 + len(arrays.bodies)
     # there the ground comes after all bodies, here before them
     other = (arrays.body + 1) % count

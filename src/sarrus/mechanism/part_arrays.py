@@ -58,7 +58,10 @@ class PartArrays:
     comes after all bodies; -1 for an unknown name), place and axis: their rows in `places` and `axes`,
     which contain those of the first ends of all joints, then those of other ends that differ.
     bits: all numbers, to compare; is_traced: whether they are traced, in which case they are not compared.
+    remarks: possible mistakes in them (check.py), once they are found.
     """
+
+    remarks: list[str] | None = None
 
     def __init__(self, m: Mechanism) -> None:
         bodies, joints, self.dimension = list(m.bodies), list(m.joints), m.dimension

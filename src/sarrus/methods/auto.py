@@ -55,7 +55,7 @@ def run(problem: Run) -> Outcome:
         why = "method 'radau' from the start: series cannot use a user force"
         return replace(outcome, method="radau", notes=[why, *outcome.notes])
     if not is_damped(model.loads) or problem.stop is not None:
-        return replace(series_alone(problem), method="series")
+        return series_alone(problem, method="series")
     series = Series(problem)
     move = _Move(problem, series)
     outcome = run_steps(problem, series, move)

@@ -96,10 +96,10 @@ class Judge:
         if len(model.loads.drives.equations):
             far = max(far, DRIFT_DRIVEN)
         # this form of the comparison counts nan as exceeding
-        beyond = np.flatnonzero(~(drift <= far * exchanged + self._noise(tolerance)))
-        if not len(beyond):
+        within = drift <= far * exchanged + self._noise(tolerance)
+        if within.all():
             return None
-        n = int(beyond[0])
+        n = int(within.argmin())
         self.good_until = float(times[max(n - 1, 0)])
         return status.unbalanced(
             float(times[n]),

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels.applied_forces import acts
 from ..kernels.compiler import compiling
 from ..kernels.elements.user import count_forms
 from ..mechanism import Mechanism, Polynomial
@@ -115,6 +116,8 @@ class Method:
 def needs_of(model: Model) -> frozenset[str]:
     """Return what a method must support to simulate a model, besides constant forces."""
     loads = model.loads
+    if not acts(loads):
+        return frozenset()
     found = {
         LOADS: len(loads.f0) - count_forms(loads.user),
         DRIVES: len(loads.drives.equations),

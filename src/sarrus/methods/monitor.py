@@ -13,20 +13,22 @@ import time
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats, Ints, plain_sum
 from ..kernels import crossing as kernels
-from ..kernels.layout import StepPolynomials
+from ..kernels.layout import StepPolynomials, give_spare, take_spare
 from ..kinematics.constraints import Constraints
 from ..model import Model
+from ..model.connected_parts import find_parts
 from ..thresholds import KEPT_RANK, LOW_MINIMUM, RANK_TOLERANCE, SHOWN_PIVOT, SINGULAR_START
 
 # steps whose polynomials are monitored in one call
 AT_ONCE = 1024
+# the kind of the memory that finished runs leave to later ones
+DISC_SPACE = "disc"
 # zeros located in one call
 PLACES = 256
 # limit of the numbers stored for the steps around candidates: half a gigabyte
@@ -188,6 +190,9 @@ class Watch:
     @property
     def singular_start(self) -> bool:
         """Whether an equation is redundant at the start but not throughout."""
+        most = self.reference_pivots.max(initial=0.0)
+        if self.start.min(initial=np.inf) >= max(SINGULAR_START * most, 0.1 * SHOWN_PIVOT):
+            return False
         zero = np.maximum(SINGULAR_START * self.reference_pivots, 0.1 * SHOWN_PIVOT)
         return bool(np.any((self.reference_pivots > SHOWN_PIVOT) & (self.start < zero)))
 
@@ -216,10 +221,12 @@ class Watcher:
 
     def __init__(self, model: Model) -> None:
         nq, nc = model.coordinates, model.equations
-        self._form, self._nq = model.form, nq
-        self._parts = np.zeros(nq, np.int64)
-        kernels.find_parts(model.form, self._parts)
-        self._structure = kernels.make_structure(model.form, self._parts)
+        self._form, self._nq, self._spare = model.form, nq, model.structure.spare
+        tables = model.structure.fact(
+            "elimination", lambda: kernels.find_tables(model.form, find_parts(model.form))
+        )
+        self._parts = tables.parts
+        self._structure = kernels.make_structure(model.form, tables)
         self._disc: kernels.Disc | None = None
         self._usual, self._start = np.zeros(nc), np.zeros(nc)
         # smallest pivots, ranks and pieces of the last steps, and the time up to which intervals of lower rank are
@@ -292,7 +299,9 @@ class Watcher:
 
     def _memory(self, rows: int) -> kernels.Disc:
         if self._disc is None or len(self._disc.powers) < rows:
-            self._disc = kernels.make_disc(self._form, self._structure, rows)
+            self._disc = take_spare(
+                self._spare, (DISC_SPACE, rows), lambda: kernels.make_disc(self._form, self._structure, rows)
+            )  # fmt: skip
             self._disc.reference_pivots[:] = self._usual
             self._usual = self._disc.reference_pivots
         return self._disc
@@ -332,8 +341,10 @@ class Watcher:
         low, full = seen.rows[:, kernels.LOW].min(), seen.rows[:, kernels.RANK].min() == self._rank
         if not old and full and not low < LOW_MINIMUM:
             return []
-        starts = [p.start for *_, p in old] + pieces.starts[: steps + 1].tolist()
-        times = [0.5 * (a + b) for a, b in pairwise(starts)]
+        edges = pieces.starts[: steps + 1]
+        if old:
+            edges = np.concatenate([[p.start for *_, p in old], edges])
+        starts, times = edges.tolist(), (0.5 * (edges[:-1] + edges[1:])).tolist()
         lows = [row[0] for row in old] + seen.rows[:, kernels.LOW].tolist()
         ranks = [row[1] for row in old] + seen.rows[:, kernels.RANK].tolist()
         out = [] if full and not old else self._stretches_of_lower_rank(starts, ranks, last)
@@ -383,11 +394,12 @@ class Watcher:
     def _keep(self, pieces: StepPolynomials, steps: int, seen: _Seen, found: Floats) -> None:
         """Store candidates with the steps around them."""
         ends = pieces.starts[1 : steps + 1]
-        firsts = np.minimum(np.searchsorted(ends, found[:, BEFORE], "right"), steps - 1)
-        finals = np.minimum(np.searchsorted(ends, found[:, AFTER], "left") + 1, steps)
-        spans = list(zip(firsts.tolist(), finals.tolist(), strict=True))
-        kept = sorted({n for a, b in spans for n in range(a, b)})
-        place = {n: i for i, n in enumerate(kept)}
+        firsts = np.minimum(ends.searchsorted(found[:, BEFORE], "right"), steps - 1)
+        finals = np.minimum(ends.searchsorted(found[:, AFTER], "left") + 1, steps)
+        inside = np.zeros(steps, bool)
+        for a, b in zip(firsts.tolist(), finals.tolist(), strict=True):
+            inside[a:b] = True
+        kept = inside.nonzero()[0]
         orders = pieces.orders[kept]
         stretch = MonitoredSteps(
             found=found,
@@ -396,8 +408,8 @@ class Watcher:
             ends=ends[kept],
             orders=orders,
             coefficients=pieces.coefficients[kept, : int(orders.max()) + 1, : self._nq],
-            firsts=np.array([place[a] for a, _ in spans]),
-            finals=np.array([place[b - 1] + 1 for _, b in spans]),
+            firsts=kept.searchsorted(firsts),
+            finals=kept.searchsorted(finals - 1) + 1,
             before=tuple(p for *_, p in self._tail if p.end > found[:, BEFORE].min()),
         )
         self._stretches.append(stretch)
@@ -436,6 +448,11 @@ class Watcher:
         self._eval_pivots(q[None], 1, pivots)
         used = self._usual > SHOWN_PIVOT
         return float((pivots[used] / self._usual[used]).min(initial=1.0))
+
+    def release(self) -> None:
+        """Leave the memory to later runs."""
+        if self._disc is not None:
+            give_spare(self._spare, (DISC_SPACE, len(self._disc.powers)), self._disc)
 
     def notes(self) -> list[str]:
         """Return notes for the user."""

@@ -67,6 +67,8 @@ class Record:
 
     def __getitem__(self, rows: slice) -> Record:
         """Return the outputs of a slice, sharing memory, with the derived quantities that are known."""
+        if rows.indices(len(self.times)) == (0, len(self.times), 1):
+            return self
         part = self._with(x[rows] for x in _rows_of(self))
         for name, values in vars(self).items():
             if name in DERIVED:

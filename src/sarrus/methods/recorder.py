@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..kernels import recording as kernels
 from ..kernels import return_codes
 from ..kernels.applied_forces import make_loads
-from ..kernels.layout import StepPolynomials, make_workspace
+from ..kernels.layout import StepPolynomials, give_spare, make_workspace, take_spare
 from ..kernels.specialise import run as run_own
 from . import status
 from .dead_centre import States
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # limit of the stored polynomial coefficients: four gigabytes
 MOST_NUMBERS = 500_000_000
+# kinds of the memory that finished runs leave to later ones
+RECORDER_SPACE, LANE_SPACE = "recorder", "lanes"
 
 
 def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:
@@ -60,7 +62,9 @@ class Recorder:
     def __init__(self, problem: Run) -> None:
         self._problem = problem
         model = problem.model
-        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        self._spare = model.structure.spare
+        self._ws = take_spare(self._spare, RECORDER_SPACE, lambda: make_workspace(model.form, 0))
+        self._loads = make_loads(model.loads, 0)
         self._record = Record.at(model, np.array(problem.times))
         self._done = 0
         # the latest sampling, and its work memory
@@ -155,18 +159,31 @@ class Recorder:
 
     def record(self, law: AccelerationRule | None) -> Record:
         """Return the outputs so far."""
-        return replace(self._record[: self._done], law=law)
+        record = self._record[: self._done]
+        return record if law is None else replace(record, law=law)
 
     def motion(self, law: AccelerationRule | None) -> Motion | None:
         """Return all polynomials, if the run keeps them."""
         return Motion(self._problem.model, _join(self._kept), law) if self._problem.dense else None
+
+    def release(self) -> None:
+        """Leave the memory to later runs."""
+        give_spare(self._spare, RECORDER_SPACE, self._ws)
+        if self._side is not None:
+            give_spare(self._spare, LANE_SPACE, self._side)
+
+    def _make_side(self, sampling: kernels.Sampling) -> kernels.LaneWorkspace | None:
+        form = self._problem.model.form
+        if not kernels.uses_lanes(sampling, self._loads):
+            return None
+        return take_spare(self._spare, LANE_SPACE, lambda: kernels.make_lane_workspace(form))
 
     def _sample(self, part: MotionPart, rows: Record) -> None:
         self._ws.reference_pivots[:] = part.reference_pivots
         rows.restored[:] = part.put_back(rows.times)
         if part.sampling is not self._sampling:
             self._sampling = part.sampling
-            self._side = kernels.make_side(self._problem.model.form, part.sampling, self._loads)
+            self._side = self._make_side(part.sampling)
         model = self._problem.model
         run_own(
             model.structure, kernels.sample, model.form, self._ws, self._loads, self._side, part.sampling,

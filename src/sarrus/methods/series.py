@@ -29,9 +29,9 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import return_codes, specialise
 from ..kernels import series_step as kernels
-from ..kernels.applied_forces import is_damped, keeps_energy, make_loads
+from ..kernels.applied_forces import acts, is_damped, make_loads
 from ..kernels.compiler import COMPILES
-from ..kernels.layout import StepPolynomials, make_workspace
+from ..kernels.layout import StepPolynomials, give_spare, make_workspace, take_spare
 from ..kernels.series_step import LOSS, MOVED, PIVOT, PIVOT_RATIO, RESTORED
 from ..kernels.step_control import (
     BUFFER_BYTES,
@@ -39,11 +39,11 @@ from ..kernels.step_control import (
     FIRST_STEPS,
     HIGHEST_ORDER,
     LOOSEST,
-    SLACK,
     buffer_steps,
 )
 from ..kinematics.constraints import Constraints
 from ..kinematics.gap_closing import DENSE
+from ..model.connected_parts import is_one_part
 from ..thresholds import (
     AGREEING_PLACE,
     KEPT_RANK,
@@ -72,6 +72,8 @@ CRAWL = 16
 ANEW = 2
 # how many series are used as predictors: those of the latest steps that start at certified configurations
 GATES = 8
+# the kind of the memory that finished runs leave to later ones
+SERIES_SPACE = "series"
 
 
 class Leap(NamedTuple):
@@ -280,9 +282,14 @@ def _make_room(
     return pieces, np.zeros((steps, kernels.SEEN))
 
 
-def run(problem: Run) -> Outcome:
-    """Simulate with series alone; again in extended precision where doubles end near a singular configuration."""
-    outcome = run_steps(problem, Series(problem))
+def run(problem: Run, method: str = "") -> Outcome:
+    """Simulate with series alone; again in extended precision where doubles end near a singular configuration.
+
+    method: "series" if another method chose it.
+    """
+    series = Series(problem)
+    outcome = run_steps(problem, series, method=method)
+    series.release()
     watch = outcome.watch
     # a run that did not leave its start has no motion to follow
     if watch is None or watch.until - problem.begin <= START * problem.duration:
@@ -292,7 +299,7 @@ def run(problem: Run) -> Outcome:
         return outcome
     seconds = warm_up("series", run, problem.model, {}, tight=True)
     finer = replace(problem, setting=EXTENDED)
-    again = run_steps(finer, Series(finer))
+    again = run_steps(finer, Series(finer), method=method)
     if not again.status.success:
         return outcome
     note = (
@@ -315,7 +322,9 @@ class Series:
         self._problem = problem
         self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
-        self._ws = make_workspace(model.form, HIGHEST_ORDER)
+        self._ws = take_spare(
+            model.structure.spare, SERIES_SPACE, lambda: make_workspace(model.form, HIGHEST_ORDER)
+        )
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
         readings = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
@@ -343,7 +352,8 @@ class Series:
             local,
             not is_damped(model.loads),
             self._capacity,
-            keeps_energy(model.form, model.loads),
+            not acts(model.loads)
+            and model.structure.fact("one part", lambda: is_one_part(model.form)),
             self._digits.given,
         )
         self._moved, start = 0.0, start or problem.start
@@ -354,10 +364,8 @@ class Series:
         self._lost = 0.0
         # square root of the smallest pivot at the last step end
         self._root = 1.0
-        # outputs of steps with a loose tolerance move too far for one factorisation
-        factor = SAME_FACTOR if SLACK * local <= SAME_FACTOR else 0.0
         self.sampling = sample_projected(
-            corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=factor
+            corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=SAME_FACTOR
         )
 
     @property
@@ -409,8 +417,7 @@ class Series:
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
         self._root = float(np.sqrt(max(seen[-1, PIVOT], 0.0))) if steps else self._root
         # a run that cannot leave its start still has the state at the start
-        start = start_piece(self._t, kept.state, kept.carried)
-        taken = pieces.some(0, steps) if steps else start
+        taken = pieces.some(0, steps) if steps else start_piece(self._t, kept.state, kept.carried)
         losses = seen[:, LOSS].copy()
         self._lost += float(losses.sum())
         restored = seen[:, RESTORED].copy()
@@ -453,8 +460,8 @@ class Series:
     def _find_most_regular(self, steps: int) -> None:
         """Store the step end with the largest pivots; chunks may start at singular configurations."""
         drops = self._seen[:steps, PIVOT_RATIO]
-        if drops.max(initial=0.0) > self._most_regular[0]:
-            n = int(np.argmax(drops))
+        n = int(drops.argmax()) if steps else 0
+        if steps and drops[n] > self._most_regular[0]:
             self._most_regular = float(drops[n]), self._landing(n, steps).copy()
             self._usual = None
 
@@ -582,6 +589,11 @@ class Series:
         )
         counted = *self._kept.counters[: kernels.NEXT_SHARE].tolist(), self._digits.taken
         return dict(zip(names, counted, strict=True))
+
+    def release(self) -> None:
+        """Leave the memory to later runs; a search for events may still use it."""
+        if self._problem.events is None:
+            give_spare(self._problem.model.structure.spare, SERIES_SPACE, self._ws)
 
     def notes(self) -> list[str]:
         """Return notes for the user."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -38,17 +37,20 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
+        self._what, self._wall, self._cpu = "", 0.0, 0.0
         self.timings = {"solve_cpu": 0.0, "solve_wall": 0.0, "record_cpu": 0.0, "record_wall": 0.0}
 
-    @contextmanager
-    def __call__(self, what: str) -> Iterator[None]:
+    def __call__(self, what: str) -> Stopwatch:
         """Count the time of a block as "solve" or "record"."""
-        wall, cpu = time.perf_counter(), time.thread_time()
-        try:
-            yield
-        finally:
-            self.timings[f"{what}_cpu"] += time.thread_time() - cpu
-            self.timings[f"{what}_wall"] += time.perf_counter() - wall
+        self._what = what
+        return self
+
+    def __enter__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.timings[f"{self._what}_cpu"] += time.thread_time() - self._cpu
+        self.timings[f"{self._what}_wall"] += time.perf_counter() - self._wall
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ class Steps:
         """Return the energy correction before each step and in total; before: the correction so far."""
         if not len(self.restored):
             return np.full(max(self.count, 1) + 1, before)
-        return np.cumsum(np.append(before, self.restored))
+        sums = np.empty(len(self.restored) + 1)
+        sums[0], sums[1:] = before, self.restored
+        return sums.cumsum(out=sums)
 
     @property
     def mean(self) -> float:
@@ -120,8 +124,13 @@ class Stepper(Protocol):
 HandOver = Callable[[Steps, Stopwatch], Stepper | None]
 
 
-def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None) -> Outcome:
-    """Simulate with a stepper from start to end, recorded at the outputs and monitored throughout."""
+def run_steps(
+    problem: Run, stepper: Stepper, hand_over: HandOver | None = None, method: str = ""
+) -> Outcome:
+    """Simulate with a stepper from start to end, recorded at the outputs and monitored throughout.
+
+    method: the name of the stepper's method, if another method chose it.
+    """
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
     judge, history, passages = Judge(problem), _History(), Passages(problem, watcher)
     steppers = [stepper]
@@ -168,13 +177,7 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
                 steppers.append(stepper)
 
     if stopped is None:
-        end, until = explain_drives(
-            problem.model, end, recorder.states(t, judge.place), problem.duration,
-            projects=stepper.sampling.projects,
-        )  # fmt: skip
-        judge.good_until = min(judge.good_until, until)
-        if not end.status.success:
-            end = recorder.cut(end, judge, stepper.tolerance)
+        end = _explain_end(problem, end, t, stepper, recorder, judge)
     watch = watcher.watch()
     if not end.status.success:
         # what came after does not belong to the motion
@@ -182,10 +185,10 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
     counted = [s.counters() for s in steppers]
     blocked = end.status is Status.BLOCKED
     cpu = watcher.cpu + judge.cpu + passages.cpu + (finder.cpu if finder else 0.0)
-    return Outcome(
+    outcome = Outcome(
         *end,
         record=recorder.record(stepper.law),
-        counters={name: plain_sum(c.get(name, 0) for c in counted) for name in COUNTERS},
+        counters={name: plain_sum([c.get(name, 0) for c in counted]) for name in COUNTERS},
         timings={**clock.timings, "watch_cpu": cpu},
         notes=[
             *(note for s in steppers for note in s.notes()),
@@ -196,10 +199,26 @@ def run_steps(problem: Run, stepper: Stepper, hand_over: HandOver | None = None)
         ],
         steps=history.taken(),
         lost=judge.lost,
+        method=method,
         watch=watch if stopped is None else replace(watch, until=stopped),
         motion=recorder.motion(stepper.law),
         events=finder.located(np.inf if stopped is None else stopped) if finder else None,
     )
+    recorder.release()
+    watcher.release()
+    return outcome
+
+
+def _explain_end(
+    problem: Run, end: Ending, t: float, stepper: Stepper, recorder: Recorder, judge: Judge
+) -> Ending:
+    """Return how the run ended, with the reason if drives cannot go on, and without outputs that are not valid."""
+    end, until = explain_drives(
+        problem.model, end, recorder.states(t, judge.place), problem.duration,
+        projects=stepper.sampling.projects,
+    )  # fmt: skip
+    judge.good_until = min(judge.good_until, until)
+    return end if end.status.success else recorder.cut(end, judge, stepper.tolerance)
 
 
 def start_piece(t: float, state: Floats, carried: Floats) -> StepPolynomials:

@@ -110,7 +110,9 @@ class Model:
     def start_jacobian(self) -> Floats:
         """J at the start as a dense array."""
         f, out = self.form, np.zeros((self.equations, self.coordinates))
-        entry = np.repeat(np.arange(len(f.J_eq)), np.diff(f.C_start))
+        entry = self.structure.fact(
+            "entries of J", lambda: np.repeat(np.arange(len(f.J_eq)), np.diff(f.C_start))
+        )
         values = np.bincount(entry, f.C_val * f.e0[f.C_form], len(f.J_eq))
         out[f.J_eq, f.J_col] = values
         return out

@@ -51,7 +51,9 @@ class Structure:
 
     replay: of the tape, if there is one; is_sound: whether it includes the check; last: numbers of the
     mechanism seen last, and of its model; moving: numbers of mechanisms that are mobile without a change of
-    dimensions; codes: kernels specialised for it (kernels/specialise.py), made by the first run.
+    dimensions; codes: kernels specialised for it (kernels/specialise.py), made by the first run; facts: what
+    runs found out from its tables alone, by name; start: what determines the initial velocity of the mechanism
+    seen last, that velocity, and notes; spare: memory of finished runs (kernels/layout.py), for later ones.
     """
 
     def __init__(
@@ -61,6 +63,15 @@ class Structure:
         self.last: tuple[bytes, Floats] | None = None
         self.moving: dict[bytes, None] = {}
         self.codes: Any = None
+        self.facts: dict[str, Any] = {}
+        self.start: tuple[Any, Floats, list[str]] | None = None
+        self.spare: dict[Any, list[Any]] = {}
+
+    def fact(self, name: str, find: Callable[[], Any]) -> Any:
+        """What follows from its tables alone: found once."""
+        if name not in self.facts:
+            self.facts[name] = find()
+        return self.facts[name]
 
     def follow(self, numbers: Floats) -> Any:
         """The numbers of the model for those of a mechanism; None if they lead to another decision."""

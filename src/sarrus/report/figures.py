@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,13 @@ from ..result import Result
 SMALLEST = 1e-18
 # more would not fit on a page
 MOST_POINTS = 6
+
+
+def load_early() -> None:
+    """Load matplotlib in another thread: it takes about as long as compiling the kernels of a first run."""
+    threading.Thread(
+        target=import_module, args=("matplotlib.backends.backend_agg",), daemon=True
+    ).start()
 
 
 def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:

@@ -10,12 +10,12 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import recording as record_kernels
 from ..kernels import variational as kernels
-from ..kernels.applied_forces import keeps_energy
 from ..kernels.compiler import compiling
 from ..kernels.dual import RATES, make_duals
 from ..kernels.layout import StepPolynomials, make_dual_workspace, set_apart
 from ..kernels.return_codes import DONE, FULL
 from ..kernels.step_control import HIGHEST_ORDER, local_tolerance, log_cost
+from ..model.connected_parts import keeps_energy
 from .dual_model import DualModel
 
 if TYPE_CHECKING:

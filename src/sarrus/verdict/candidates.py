@@ -213,7 +213,7 @@ class _Judge:
     ) -> list[tuple[float, float, float]]:
         """Time, number and variance of the zeros between two times of a polynomial."""
         form, found = self._model.form, np.zeros((kernels.ROOM, kernels.PLACE))
-        structure = kernels.make_structure(form, self._watch.parts)
+        structure = kernels.make_structure(form, kernels.find_tables(form, self._watch.parts))
         disc = kernels.make_disc(form, structure, len(rows))
         rows = np.ascontiguousarray(rows)
         count = kernels.locate(

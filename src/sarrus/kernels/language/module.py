@@ -92,10 +92,7 @@ class Module:
                 part = f"%b{n}"
             lines.append(f"%o{n} = getelementptr i64, ptr %results, i64 {n}")
             lines.append(f"store {INT if kind == BOOL else kind} {part}, ptr %o{n}")
-        body = "\n  ".join([*head.lines(), *lines, "ret i64 0"])
-        start = f"define i64 @{name}(ptr noalias readonly %words, ptr noalias %results) nounwind"
-        text = f"{start} {{\n  {body}\n}}\n"
-        return self.text(text), results
+        return self.text(*head.texts(name, lines)), results
 
     def text(self, *entries: str) -> str:
         """Return the text of all functions and of entry points that call them."""
