@@ -394,14 +394,15 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 def eval_forces(form, ws, loads, out, forces):
     """Forces of the drives; nan near a singular configuration."""
     for k in range(len(out.times)):
-        if out.kept[k] == BESIDE or loads is None:
-            for m in range(forces.shape[1]):
-                forces[k, m] = np.nan
-        else:
-            start_angles(loads, out.angles[k])
-            t, lam = out.times[k], ws.lam[0]
-            accelerate(form, ws, loads, t, 0.0, 0.0, -1, out.q[k], out.v[k], ws.dq, lam)
-            eval_drive_forces(loads, t, lam, forces[k])
+        for m in range(forces.shape[1]):
+            forces[k, m] = np.nan
+        # without drives nothing else is compiled
+        if loads is not None:
+            if out.kept[k] != BESIDE:
+                start_angles(loads, out.angles[k])
+                t, lam = out.times[k], ws.lam[0]
+                accelerate(form, ws, loads, t, 0.0, 0.0, -1, out.q[k], out.v[k], ws.dq, lam)
+                eval_drive_forces(loads, t, lam, forces[k])
 
 
 @kernel
