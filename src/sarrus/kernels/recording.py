@@ -396,8 +396,8 @@ def eval_forces(form, ws, loads, out, forces):
     for k in range(len(out.times)):
         for m in range(forces.shape[1]):
             forces[k, m] = np.nan
-        # without drives nothing else is compiled
-        if loads is not None:
+        # a condition of its own: the translator leaves out what cannot be reached
+        if loads is not None:  # noqa: SIM102
             if out.kept[k] != BESIDE:
                 start_angles(loads, out.angles[k])
                 t, lam = out.times[k], ws.lam[0]
