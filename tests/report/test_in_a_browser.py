@@ -421,10 +421,8 @@ def test_an_animation_starts_by_itself_if_its_address_says_so(browser, tmp_path,
         assert "play" in button.inner_text()
     else:
         # the run is short: it ends, and is seen to move again
-        page.wait_for_function("document.querySelector('button.play').textContent.includes('play')")
-        page.wait_for_function(
-            "document.querySelector('button.play').textContent.includes('pause')"
-        )
+        for word in ("play", "pause", "play"):
+            page.locator("button.play", has_text=word).wait_for()
     page.close()
 
 
