@@ -151,8 +151,9 @@ class Result(Readout):
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"after crossings double precision is accurate to about {HELD_THROUGH:g} of the mechanism's length, "
-                f"ten times less after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} uses extended precision there"
+                f"after crossings double precision is accurate to about {HELD_THROUGH:g} of the mechanism's "
+                f"length, to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} uses extended "
+                "precision there"
             )
 
     def _noisy_dampers(self) -> Iterator[str]:

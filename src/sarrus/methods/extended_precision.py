@@ -235,9 +235,9 @@ class MoreDigits:
             )
         if self._alone is not None:
             notes.append(
-                f"from t = {self._alone:.6g} s on extended precision does not help (branches with a common tangent, "
-                "or equations that contradict each other in their last digits): the run continues in double "
-                f"precision, accurate to about {HELD_THROUGH:g} of the mechanism's length after crossings"
+                f"from t = {self._alone:.6g} s on extended precision does not help (branches with a common "
+                "tangent, or equations that contradict each other in their last digits): the run continues in "
+                f"double precision, accurate to about {HELD_THROUGH:g} of the mechanism's length after crossings"
             )
         held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
         return [*notes, *describe_floor(self._asked, held)]
