@@ -9,8 +9,9 @@ constraints), so that the value read there is the wanted one to rounding.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -517,15 +518,23 @@ def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
 
 
 class EventSearch:
-    """The events that a run searches for; each call makes a finder for one run. Names are checked at once."""
+    """The events that a run searches for; each call makes a finder for one run. Names are checked at once.
+
+    idle: units of drives, locks and stops that act in other segments of the run; they exert nothing here.
+    """
 
     def __init__(
-        self, events: Sequence[Event], model: Model, start: EventStates, tolerance: float
+        self,
+        events: Sequence[Event],
+        model: Model,
+        start: EventStates,
+        tolerance: float,
+        idle: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._events, self._model = events, model
         self._start, self._tolerance = start, tolerance
         start.__dict__["turns"] = {}
-        self._readers = [make_reader(event, start) for event in events]
+        self._readers = [make_reader(event, start, idle) for event in events]
         self._linear = [linear_reading(event, start) for event in events]
         self._before = [TrackState(event.count) for event in events]
         self._turns: dict[str, tuple[Floats, Floats]] = {}
