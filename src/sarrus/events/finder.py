@@ -41,6 +41,8 @@ from .interpolants import Interpolants
 
 # points per step: initially, and if these do not resolve a quantity
 FEW, MANY = 20, 40
+# share of the largest coefficient of a polynomial that is left out, and how many terms are kept
+NEGLIGIBLE, FEWEST_TERMS = 1e-18, 3
 # then the step is halved, up to this many times
 MOST_HALVINGS = 10
 # last coefficients that decrease by less than this factor on a quarter of an interval do not decrease
@@ -510,7 +512,11 @@ def _polynomials(part: MotionPart, linear: LinearReading) -> Floats:
     terms[power[None] > orders[:, None]] = 0.0
     terms *= steps[:, None] ** power
     terms[:, 0] += linear.origin
-    return np.asarray(terms @ interpolants.from_powers(len(power)))
+    found = terms @ interpolants.from_powers(len(power))
+    # the last ones are far below rounding, and every evaluation would add them
+    sizes = np.abs(found).max(axis=0)
+    kept = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
+    return np.asarray(found[:, : max(int(kept[-1]) + 1 if len(kept) else 0, FEWEST_TERMS)])
 
 
 def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
