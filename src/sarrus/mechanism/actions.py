@@ -111,7 +111,7 @@ class Action:
             yield f"{self}: '{name}' is not one of the {block}; {describe_known(name, parts)}"
             return
         wanted = np.shape(getattr(parts[name], number))
-        if np.shape(self.value) != wanted:
+        if np.asarray(self.value).shape != wanted:
             need = "a number" if wanted == () else f"{wanted[0]} numbers"
             yield f"{self}: {number} of '{name}' is {need}"
         elif not np.isfinite(np.asarray(self.value, dtype=float)).all():
