@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,7 +33,7 @@ from .kinematics.configuration import read_turns
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, all_suggest, pick, suggests, warn_renamed
-from .quantities import Quantity, read_quantity
+from .quantities import Quantity, draw_quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
 from .storage import load_parts, save_parts
@@ -151,8 +151,9 @@ class Result(Readout):
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"after crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
-                f"to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} takes more digits there"
+                f"after crossings double precision is accurate to about {HELD_THROUGH:g} of the mechanism's "
+                f"length, to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} uses extended "
+                "precision there"
             )
 
     def _noisy_dampers(self) -> Iterator[str]:
@@ -163,7 +164,8 @@ class Result(Readout):
         dampers = list(self._dampers(size))
         if not dampers:
             return
-        off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
+        # of the named points: some rates are those of directions, which have no length
+        off = tolerance * float(np.abs(self.model.places @ self.rates.T).max(initial=0.0))
         mass = plain_sum(b.mass for b in self.mechanism.bodies)
         weight = mass * float(np.linalg.norm(self.mechanism.gravity))
         typical_force = max(weight, float(self.kinetic_energy.max()) / size)
@@ -354,6 +356,7 @@ class Result(Readout):
     def error_estimate(self) -> Floats | None:
         """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
 
+        An error of a direction counts as that of a point at a lever arm of the mechanism's length.
         It comes from a second, more accurate run (`simulate(..., estimate_error=True)`). Its maximum is accurate
         to a factor of about two, and too large for tolerances below 1e-8. Methods with a fixed step always provide
         it, from a run with twice the step. Otherwise it is None.
@@ -879,7 +882,10 @@ class Result(Readout):
             names = tuple(names[0])
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
-        sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
+        sides = [
+            notebook.read_side(partial(draw_quantity, r), r.name, panels, over, degrees)
+            for r in (self, *others)
+        ]
         if ax is not None:
             return notebook.draw_into(ax, sides)
         parts = [name for name in names if name in self.model.points]
