@@ -21,8 +21,9 @@ FAR, STEP = 0.3, 0.1
 FURTHER = 0.8
 # Newton steps to a nearby configuration
 CLOSING = 12
-# step from a configuration to others of the same rank, as a fraction of its displacement
-PROBE = 0.02
+# step from a configuration to others of the same rank, as a fraction of its displacement; small enough for the
+# second order to vanish against the first
+PROBE = 5e-4
 # a Newton step below this is the last one
 LAST_STEP = 1e-9
 # conditions on the rank weaker than this fraction of the strongest are redundant
