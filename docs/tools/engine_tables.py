@@ -10,6 +10,7 @@ Only cells that `sarrus bench` has written are read; numbers are not typed by ha
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 
 from sarrus.bench.engine_suite import ENGINE_CELLS
@@ -27,7 +28,14 @@ def make_tables(folder: Path) -> str:
     records = [r for r in records if r["engine"]["change"] == 1.0]
     # a problem's rows begin with our own
     records.sort(key=lambda r: (r["problem"]["id"], r["method"] != "sarrus", r["method"]))
-    return "\n".join(make_markdown(records, level=3)) + "\n"
+    return "\n".join(map(_wrap, make_markdown(records, level=3))) + "\n"
+
+
+def _wrap(line: str) -> str:
+    """Return lines of at most 100 characters; rows of tables cannot be broken."""
+    if line.startswith("|"):
+        return line
+    return textwrap.fill(line, 100, subsequent_indent="  " if line.startswith("- ") else "")
 
 
 def main(arguments: list[str]) -> None:

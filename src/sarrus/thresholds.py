@@ -185,9 +185,9 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: the constraint is satisfied when its residual is the rounding of its terms
 ROUND_OFF = 4e-16
-# the same, of constraints with several terms: after a change of the configuration so small that its square is
-# below ROUND_OFF, a residual up to this size is the rounding of their sum, and another change would not reduce it
-LEFT_ROUND_OFF = 1.6e-15
+# the same, of constraints with several terms: where what a change of the configuration leaves is below ROUND_OFF,
+# a residual up to this size is the rounding of their sum, and another change would not reduce it
+LEFT_ROUND_OFF = 8e-16
 # the same in double-double arithmetic: the residual is the rounding of two doubles
 WIDE_ROUND_OFF = 1e-30
 # the same: largest change of constraints that lets a motion pass a singular configuration, or largest

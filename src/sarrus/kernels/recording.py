@@ -284,9 +284,10 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         moved += largest
         better = now < left
         left = choose(active & better, now, left)
-        final = choose(largest <= same, LEFT_ROUND_OFF, ROUND_OFF)
+        final = choose(moved * largest <= ROUND_OFF, LEFT_ROUND_OFF, ROUND_OFF)
         active = active & better & (now > final)
-    far = moved > same
+    gap = eval_velocity_gap(form, ws, None, ws.v)
+    far = (moved > same) | (moved * gap > ROUND_OFF)
     if any_lane(far):
         # The other lanes keep J, so that their factor is the same again.
         eval_jacobian(form, ws.e, ws.J_after)
@@ -300,7 +301,6 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         if reference_pivots[k] > PERMANENT_PIVOT:
             smallest = min(smallest, pivot)
             pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
-    gap = eval_velocity_gap(form, ws, None, ws.v)
     solve_gaps(form, ws, 0)
     rough = ROUND_OFF / max(gap, ROUND_OFF) * smallest < EPS
     if any_lane(rough):
@@ -444,7 +444,7 @@ def eval_readings(form, ws, loads, what, damping, stiffness, refinements, out, n
         eval_accelerations(form, ws, loads, damping, stiffness, refinements, out)
     elif what == NORMS:
         eval_norms(form, ws, loads, out, numbers)
-    else:
+    elif loads is not None:
         eval_forces(form, ws, loads, out, numbers)
 
 

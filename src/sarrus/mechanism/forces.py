@@ -175,14 +175,8 @@ class Torsion(Element):
     def problems(self, known: NameRegistry) -> Iterator[str]:
         """Problems of its joint and parameters."""
         what = f"torsion '{self.name}'"
-        joint = known.joints.get(self.joint)
-        if joint is None:
-            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
-        elif joint.kind.row.coordinate != "angle":
-            wanted = ", ".join(k.value for k in JointKind if k.row.coordinate == "angle")
-            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
-        else:
-            yield from _two_bodies(joint, what)
+        turning = [kind for kind in JointKind if kind.row.coordinate == "angle"]
+        yield from _joint_of_kind(known, self.joint, what, turning)
         yield from _numbers(self, what, "stiffness", "damping", "free_angle", "torque")
 
     def data(self) -> dict[str, Any]:
@@ -204,14 +198,8 @@ class BallDamper(Element):
     def problems(self, known: NameRegistry) -> Iterator[str]:
         """Problems of its joint and damping."""
         what = f"ball damper '{self.name}'"
-        joint = known.joints.get(self.joint)
-        if joint is None:
-            yield f"{what}: there is no joint '{self.joint}'; {describe_known(self.joint, known.joints)}"
-        elif not joint.kind.row.is_ball:
-            wanted = ", ".join(k.value for k in JointKind if k.row.is_ball)
-            yield f"{what}: joint '{self.joint}' is {joint.kind.value}; it has to be {wanted}"
-        else:
-            yield from _two_bodies(joint, what)
+        balls = [kind for kind in JointKind if kind.row.is_ball]
+        yield from _joint_of_kind(known, self.joint, what, balls)
         yield from _numbers(self, what, "damping")
 
     def data(self) -> dict[str, Any]:
@@ -744,7 +732,7 @@ class LoadCalls:
         upper: float | str | None = None,
         restitution: float = 0.0,
     ) -> JointLimit:
-        """Limit the angle, travel or length of a joint by stops.
+        """Limit the angle or travel of a joint by stops.
 
         At a stop the rate of the coordinate is reversed and multiplied by the restitution (Newton's rule); the
         impulse acts on the whole mechanism. A joint that comes to rest stays at the stop until the force there
@@ -755,8 +743,8 @@ class LoadCalls:
         name : str
             Name of the limit, or of the joint; then the limit is called "<joint> limit".
         joint : Joint or str, optional
-            A revolute joint (angle [rad], 0 at the start), a prismatic or cylindrical joint (travel [m], 0 at the
-            start), or a distance joint (length [m]).
+            A revolute joint (angle [rad], 0 at the start), or a prismatic or cylindrical joint (travel [m], 0 at
+            the start).
         lower, upper : float, optional
             The stops, in SI or with a unit; at least one.
         restitution : float, optional
@@ -796,6 +784,20 @@ def _rotor_number(kind: JointKind) -> str:
     if kind.row.is_ball:
         return "inertia"
     return {"angle": "inertia", "travel": "mass"}.get(kind.row.coordinate or "", "")
+
+
+def _joint_of_kind(
+    known: NameRegistry, name: str, what: str, kinds: Sequence[JointKind]
+) -> Iterator[str]:
+    """Problems of a joint that must exist, be of one of these kinds and join two bodies."""
+    joint = known.joints.get(name)
+    if joint is None:
+        yield f"{what}: there is no joint '{name}'; {describe_known(name, known.joints)}"
+    elif joint.kind not in kinds:
+        wanted = ", ".join(kind.value for kind in kinds)
+        yield f"{what}: joint '{name}' is {joint.kind.value}; it has to be {wanted}"
+    else:
+        yield from _two_bodies(joint, what)
 
 
 def _two_bodies(joint: Joint, what: str) -> Iterator[str]:

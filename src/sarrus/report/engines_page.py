@@ -62,10 +62,10 @@ class Standing:
         ran = [r for r in failed if r["status"] != SKIPPED] or failed
         reasons = [_reason(r) for r in ran]
         reason = max(dict.fromkeys(reasons), key=reasons.count, default="")
-        if not reason or reason in ("leaves the branch", SKIPPED):
+        first = ran[reasons.index(reason)] if ran else None
+        if first is None or first["status"] == "done":
             return reason
-        first = ran[reasons.index(reason)]
-        return reason if first["status"] == "done" else f"{first['status']}: {first['message']}"
+        return f"{first['status']}: {first['message']}"
 
 
 def standings(records: Sequence[Record]) -> list[Standing]:
