@@ -394,10 +394,10 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 def eval_forces(form, ws, loads, out, forces):
     """Forces of the drives; nan near a singular configuration."""
     for k in range(len(out.times)):
-        if out.kept[k] == BESIDE or loads is None:
-            for m in range(forces.shape[1]):
-                forces[k, m] = np.nan
-        else:
+        for m in range(forces.shape[1]):
+            forces[k, m] = np.nan
+        # in this order: without loads the rest is not compiled
+        if loads is not None and out.kept[k] != BESIDE:
             start_angles(loads, out.angles[k])
             t, lam = out.times[k], ws.lam[0]
             accelerate(form, ws, loads, t, 0.0, 0.0, -1, out.q[k], out.v[k], ws.dq, lam)
