@@ -425,3 +425,26 @@ def test_processes_that_begin_together_share_a_new_place(place, monkeypatch, cap
     monkeypatch.setattr(cache, "_is_marked", marked_meanwhile)
     assert Store("a").folder.path == place / "a"
     assert not caplog.records
+
+
+DRIVEN = """
+import sarrus
+m = sarrus.Mechanism("wheel")
+m.body("wheel", 1, (0, 0), 1)
+m.revolute("A", m.ground, "wheel", at=(0, 0))
+m.drive("motor", "A", sarrus.Polynomial([0, 1]))
+sarrus.simulate(m, 1).drive_force("motor")
+"""
+
+
+@pytest.mark.slow
+def test_a_first_driven_run_compiles_only_what_it_uses(tmp_path):
+    """No kernel is compiled twice for other types: outputs of driven mechanisms need no SIMD lanes."""
+    given = {**os.environ, "PYTHONPATH": str(SOURCE), "SARRUS_CACHE_DIR": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", DRIVEN], env=given, check=True, capture_output=True)
+    kernels = [
+        path.name.rpartition("-")[0] for path in (tmp_path / "cache").rglob("sarrus.kernels.*")
+    ]
+    assert "sarrus.kernels.recording.sample" in kernels
+    assert "sarrus.kernels.recording.eval_readings" in kernels
+    assert len(kernels) == len(set(kernels))

@@ -65,6 +65,10 @@ WRONG = [
     ("max_steps", {"max_steps": NAN}, "nan"),
     ("max_steps", {"max_steps": "many"}, "many"),
     ("max_steps", {"max_steps": None}, "None"),
+    ("duration", {"duration": "1"}, "text with a unit"),
+    ("duration", {"duration": "1 m"}, "is a length; give a time"),
+    ("output_step", {"output_step": "5 msec"}, "did you mean ms?"),
+    ("misfit", {"misfit": "1 s"}, "is a time; give a length"),
     ("method", {"method": "rk4"}, "series"),
     ("method", {"method": None}, "series"),
     ("method", {"method": ["series"]}, "series"),
@@ -81,7 +85,7 @@ def test_wrong_argument_gives_a_value_error(name, arguments, fragment):
 
 @pytest.mark.parametrize(
     "duration",
-    [1, np.float64(1), np.float32(1), np.int32(1), np.array(1.0), Decimal(1), Fraction(1)],
+    [1, np.float64(1), np.float32(1), np.int32(1), np.array(1.0), Decimal(1), Fraction(1), "1 s"],
     ids=lambda d: type(d).__name__,
 )
 def test_any_kind_of_number_is_a_duration(duration):

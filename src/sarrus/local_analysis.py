@@ -57,5 +57,10 @@ def branches(
     own = mechanism.copy()
     model = model_package.build.model_of(own, model_package.structure.check_for_run(own, False))
     return verdict.branches.find_branches(
-        model, None, np.zeros(model.coordinates), most=int(most), hold_drives=hold_drives
+        model,
+        None,
+        np.zeros(model.coordinates),
+        most=int(most),
+        hold_drives=hold_drives,
+        rounded=True,
     )

@@ -16,6 +16,7 @@ from .arrays import Floats
 from .export import LEVELS, labelled_reactions
 from .mechanism import Mechanism
 from .names import unknown
+from .thresholds import CURVE_NOISE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,11 +53,6 @@ class Quantity:
             self, unit=self.unit.replace("rad", "deg"), values=np.degrees(self.values), rates=rates
         )
 
-    @property
-    def drawn(self) -> Floats:
-        """Values for a curve: without those next to where it is unbounded."""
-        return clip_unbounded(self.values) if self.unbounded else self.values
-
 
 # an unbounded quantity is not drawn beyond this multiple of its median
 DRAWN_MEDIANS = 10.0
@@ -70,7 +66,59 @@ def clip_unbounded(values: Floats) -> Floats:
     return np.where(sizes <= most, values, np.nan)
 
 
+# a blocked run ends in a spike: values above this multiple of the value that a tenth of the outputs exceeds
+SPIKE, USUAL = 4.0, 0.9
+
+
+def clip_spike(values: Floats) -> Floats:
+    """Values without those that grow without bound, far beyond the typical ones."""
+    sizes = np.abs(values[np.isfinite(values)])
+    most = SPIKE * float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
+    return np.where(np.abs(values) <= most, values, np.nan) if most > 0 else values
+
+
+def scales_of(result: Any) -> dict[str, float]:
+    """What counts as large in a mechanism, by unit: its size, its size over the duration, its weight."""
+    size = result.mechanism.size or 1.0
+    weight = float(np.linalg.norm(result.mechanism.gravity))
+    weight *= float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
+    return {"m": size, "m/s": size / result.duration, "rad": 1.0, "N": weight, "J": weight * size}
+
+
+def without_noise(values: Floats, scale: float) -> Floats:
+    """Values that differ only by rounding as a constant, those that are only rounding as zeros."""
+    known, floor = values[np.isfinite(values)], CURVE_NOISE * scale
+    if not len(known) or np.ptp(known) >= floor:
+        return values
+    level = known[0] if np.abs(known).max() >= floor else 0.0
+    return np.where(np.isnan(values), values, level)
+
+
+def draw_quantity(result: Any, what: str) -> tuple[Quantity, str]:
+    """A quantity for a curve, without rounding and spikes, and what was cut, in words."""
+    found = read_quantity(result, what)
+    values, cut = _drawn_values(result, found)
+    return replace(found, values=values), cut
+
+
+def _drawn_values(result: Any, quantity: Quantity) -> tuple[Floats, str]:
+    values, scale = quantity.values, scales_of(result).get(quantity.unit, 0.0)
+    if quantity.name not in ACCURACY:
+        values = without_noise(values, scale)
+    if quantity.unbounded:
+        times = [f"{t:.4g}" for t in quantity.unbounded]
+        more = ", ..." if len(times) > 3 else ""
+        return clip_unbounded(values), f"unbounded at t = {', '.join(times[:3])}{more} s"
+    if result.status == "blocked" and quantity.name != TIME:
+        cut = clip_spike(values)
+        if np.isnan(cut).sum() > np.isnan(values).sum():
+            return cut, f"grows without bound towards t = {result.times[-1]:.4g} s"
+    return values, ""
+
+
 TIME = "time"
+# shown as they are, although they are rounding
+ACCURACY = ("energy drift", "violation")
 # words and their units; words of points follow from the levels
 UNITS = {
     **{f"{letter}{axis}": unit for letter, unit in LEVELS.values() for axis in "xyz"},
@@ -156,7 +204,12 @@ def unit_of_quantity(what: str) -> str:
 
 def read_quantity(result: Any, what: str) -> Quantity:
     """A quantity of a result by its name. Raises UnknownNameError with similar names."""
-    owner, word = split_quantity(what, set(list_owners(result)), lambda: list_quantities(result))
+    # on either body of a pin of two as well
+    bodies = (
+        f"{joint.name} on {body}" for joint in result.mechanism.joints for body in joint.bodies
+    )
+    known = {*list_owners(result), *bodies}
+    owner, word = split_quantity(what, known, lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return Quantity(word, GLOBAL[word], _global(result, word))
     if not owner and word in FRAME:
@@ -189,7 +242,7 @@ Reader = Callable[[], tuple[Floats, Floats | None]]
 
 
 def list_owners(result: Any) -> Iterator[str]:
-    """Names of all parts, and of reactions on one body of a pin."""
+    """Names of all parts, and of reactions on one body of a pin of three or more."""
     yield from dict.fromkeys([*result.points, *result.read_names])
     for joint in result.mechanism.joints:
         if len(joint.bodies) > 2:

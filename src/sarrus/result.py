@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,7 +33,7 @@ from .kinematics.configuration import read_turns
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, all_suggest, pick, suggests, warn_renamed
-from .quantities import Quantity, read_quantity
+from .quantities import Quantity, draw_quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
 from .storage import load_parts, save_parts
@@ -151,8 +151,9 @@ class Result(Readout):
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"after crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
-                f"to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} takes more digits there"
+                f"after crossings double precision is accurate to about {HELD_THROUGH:g} of the mechanism's "
+                f"length, to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} uses extended "
+                "precision there"
             )
 
     def _noisy_dampers(self) -> Iterator[str]:
@@ -163,7 +164,8 @@ class Result(Readout):
         dampers = list(self._dampers(size))
         if not dampers:
             return
-        off = tolerance * float(np.abs(self.rates).max(initial=0.0)) * self.model.units.length
+        # of the named points: some rates are those of directions, which have no length
+        off = tolerance * float(np.abs(self.model.places @ self.rates.T).max(initial=0.0))
         mass = plain_sum(b.mass for b in self.mechanism.bodies)
         weight = mass * float(np.linalg.norm(self.mechanism.gravity))
         typical_force = max(weight, float(self.kinetic_energy.max()) / size)
@@ -354,6 +356,7 @@ class Result(Readout):
     def error_estimate(self) -> Floats | None:
         """Estimate of the largest global error up to each output [m], shape (n,), of any coordinate.
 
+        An error of a direction counts as that of a point at a lever arm of the mechanism's length.
         It comes from a second, more accurate run (`simulate(..., estimate_error=True)`). Its maximum is accurate
         to a factor of about two, and too large for tolerances below 1e-8. Methods with a fixed step always provide
         it, from a run with twice the step. Otherwise it is None.
@@ -377,27 +380,27 @@ class Result(Readout):
         if watch is None:
             return a
         moments = [c.time for c in watch.candidates] + [0.0] * watch.singular_start
+        apart = np.abs(self.times[:, None] - np.array(moments)).min(axis=1, initial=np.inf)
         # where J loses rank, the equations of motion do not determine accelerations that the motion does determine
-        for k in np.flatnonzero(self.record.kept == 0):
-            t = float(self.times[k])
-            if any(abs(t - moment) <= AT_MOMENT * watch.until for moment in moments):
-                context = self._crossing_context
-                if context is None:
-                    return a
-                found = context.acceleration(t, self.record.angles[k])
-                if found is not None:
-                    a = a.copy()
-                    a[k] = found
+        for k in np.flatnonzero((self.record.kept == 0) & (apart <= AT_MOMENT * watch.until)):
+            context = self._crossing_context
+            if context is None:
+                return a
+            found = context.acceleration(float(self.times[k]), self.record.angles[k])
+            if found is not None:
+                a = a.copy()
+                a[k] = found
         return a
 
-    def sensitivity(self, quantity: str | Sequence[str], wrt: Any) -> Any:
+    def sensitivity(self, quantity: Any, wrt: Any) -> Any:
         """Derivatives of quantities at all outputs with respect to parameters, by the variational equations.
 
         Parameters
         ----------
-        quantity : str or sequence of str
+        quantity : str, Event or sequence of these
             A point ("B0": position, velocity, acceleration), an energy ("kinetic energy"), "crossing times", an
-            extreme ("largest B0.x"), or a quantity by its name, as for `quantity` ("crank angle", "B0.F").
+            extreme ("largest B0.x"), a quantity by its name, as for `quantity` ("crank angle", "B0.F"), or an
+            event of the run (`sarrus.when(...)`), of which the times are differentiated.
         wrt : str, mapping or sequence of these
             The path of a number ("bodies.crank.mass", "gravity.1", "velocities.B0.0"); a coordinate of a joint
             ("joints.B1.at.0": everything drawn at that point moves with it); or a direction, with one rate per
@@ -416,11 +419,6 @@ class Result(Readout):
         ValueError
             If a path or quantity is unknown, or a reaction is statically indeterminate.
         """
-        if self.outcome.segments:
-            raise MechanismError(
-                f"'{self.name}' has events that change the mechanism; derivatives over such an event are not "
-                "supported"
-            )
         return sensitivities.differentiate.of_result(self, quantity, wrt)
 
     # energies
@@ -884,7 +882,10 @@ class Result(Readout):
             names = tuple(names[0])
         others = [compare] if isinstance(compare, Result) else list(compare)
         panels = self._panels(names)
-        sides = [notebook.read_side(r, panels, over, degrees) for r in (self, *others)]
+        sides = [
+            notebook.read_side(partial(draw_quantity, r), r.name, panels, over, degrees)
+            for r in (self, *others)
+        ]
         if ax is not None:
             return notebook.draw_into(ax, sides)
         parts = [name for name in names if name in self.model.points]

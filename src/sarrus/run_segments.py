@@ -52,7 +52,6 @@ MOST_SEGMENTS, MOST_STALLED = 100_000, 100
 MOST_TOGETHER = 6
 # angles with their turns counted, by joint or body
 Turns = dict[str, tuple[Floats, Floats]]
-READINGS = {"angle": "angle", "travel": "travel", "length": "distance"}
 
 
 class Stopper(NamedTuple):
@@ -81,7 +80,7 @@ class Stopper(NamedTuple):
     def reached(self) -> Event:
         """The event that its joint reaches it."""
         return Event(
-            self.title, READINGS[self.coordinate], self.limit.joint, self.value, -self.sign, "", False, None,
+            self.title, self.coordinate, self.limit.joint, self.value, -self.sign, "", False, None,
             (Action(STRIKE, self.title),),
         )  # fmt: skip
 

@@ -137,7 +137,9 @@ def _with_unit(name: str, text: str, wanted: str) -> float:
         if given.dimension is not None:
             return units.as_kind(given, kind)
     except units.UnitError as error:
-        raise ValueError(f"{name} = {text!r}: {error}") from error
+        # text without a digit is not meant as a number with a unit
+        if any(c.isdigit() for c in text):
+            raise ValueError(f"{name} = {text!r}: {error}") from error
     raise ValueError(f"{name} = {text!r}; give {wanted}, or text with a unit, like {kind.example}")
 
 
@@ -209,7 +211,9 @@ def check_times(what: str, times: Any, end: float, why: str) -> Floats:
     if out.ndim != 1 or not len(out):
         raise ValueError(f"{what} has the shape {out.shape}; give a list of times in seconds")
     if not np.isfinite(out).all():
-        raise ValueError(f"{what} holds {out[~np.isfinite(out)][0]}; give finite times in seconds")
+        raise ValueError(
+            f"{what} contains {out[~np.isfinite(out)][0]}; give finite times in seconds"
+        )
     back = np.flatnonzero(np.diff(out) <= 0)
     if len(back):
         i = int(back[0])

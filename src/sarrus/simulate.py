@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import assembly
 from .arrays import Floats
 from .mechanism import Mechanism, MechanismError, check_drive_times
-from .mechanism.active_parts import joints_to_hold
+from .mechanism.active_parts import prepare_actions
 from .mechanism.event_requests import Event, check_events
 from .model.structure import check_for_run
 from .result import Result
@@ -129,7 +129,7 @@ def simulate(
         start = assembly.branch_start.start_on_branch(mechanism, follow)
         mechanism = start.mechanism
     located = check_events(events)
-    mechanism = _prepare_actions(mechanism, located)
+    mechanism = prepare_actions(mechanism, located)
     known = check_for_run(mechanism, settings.assemble or mechanism.assemble)
     check_drive_times(mechanism, duration)
     # the compiler and SciPy load slowly, so they are imported only once the mechanism has passed its checks
@@ -141,18 +141,3 @@ def simulate(
     if start is not None:
         result.outcome.notes.append(start.sentence)
     return result
-
-
-def _prepare_actions(mechanism: Mechanism, events: list[Event]) -> Mechanism:
-    """The mechanism, with the joints that events may lock or release; raises MechanismError for unknown names."""
-    problems = [
-        line for event in events for action in event.then for line in action.problems(mechanism)
-    ]
-    if problems:
-        raise MechanismError("\n".join(problems))
-    held = joints_to_hold(mechanism, [*mechanism.events, *events])
-    if held == mechanism.lockable:
-        return mechanism
-    mechanism = mechanism.copy()
-    mechanism.lockable = held
-    return mechanism

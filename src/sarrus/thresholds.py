@@ -111,6 +111,10 @@ EPS = 1e-14
 # swings below 1e-3 rad were not recognised as singular; with 1e-10, outputs of redundant drives whose shares
 # change over were taken for singular, without a force
 PERMANENT_PIVOT = 1e-8
+# the largest singular value of J: if fewer values are smaller at the start than pivots are permanently low, the
+# start is only close to a singular configuration, and the run is repeated in extended precision. Values of
+# redundant equations are rounding, or dimensions typed to 12 digits
+HIDDEN_RANK = 1e-12
 # an equation's own J M^-1 J^T: a redundant equation has the pivot EPS, times the contributions of other equations
 # to the dependence; a larger pivot means that it replaces another equation
 RISEN_PIVOT = 1e-12
@@ -181,9 +185,9 @@ WEAK_CHOICE = 1e-9
 NEW_MOTION = 1e-6
 # terms of a constraint, of order one: the constraint is satisfied when its residual is the rounding of its terms
 ROUND_OFF = 4e-16
-# the same, of constraints with several terms: after a change of the configuration so small that its square is
-# below ROUND_OFF, a residual up to this size is the rounding of their sum, and another change would not reduce it
-LEFT_ROUND_OFF = 1.6e-15
+# the same, of constraints with several terms: where what a change of the configuration leaves is below ROUND_OFF,
+# a residual up to this size is the rounding of their sum, and another change would not reduce it
+LEFT_ROUND_OFF = 8e-16
 # the same in double-double arithmetic: the residual is the rounding of two doubles
 WIDE_ROUND_OFF = 1e-30
 # the same: largest change of constraints that lets a motion pass a singular configuration, or largest

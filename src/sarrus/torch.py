@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 
-class _Run(torch.autograd.Function):  # type: ignore[misc]
+class _Run(torch.autograd.Function):
     """Values of a run, and the product of a gradient and its Jacobian."""
 
     @staticmethod
@@ -33,7 +33,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         return x.new_tensor(made.values(x.detach().cpu().numpy()))
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(context: Any, gradient: Any) -> Any:
         (x,) = context.saved_tensors
         jacobian = x.new_tensor(context.made.jacobian(x.detach().cpu().numpy()))

@@ -426,6 +426,7 @@ class Replay:
             outputs,
         )
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
+        self._tangent: Callable[[Sequence[complex]], list[complex]] | None = None
         self._splits: dict[tuple[bool, ...], _Split] = {}
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
@@ -443,6 +444,24 @@ class Replay:
         except (ZeroDivisionError, OverflowError, ValueError):
             # the root of a negative number or an overflow: building the model from scratch reports it
             return None
+
+    def tangent(self, numbers: Sequence[float], direction: Sequence[float]) -> list[float]:
+        """Derivatives of the outputs along a direction of the inputs: the operations on complex numbers.
+
+        A tiny imaginary part is carried along as a derivative, without differences, so it is exact to rounding.
+        The decisions of the inputs must be those of the tape. Where the derivative does not exist: 0.
+        """
+        if not any(direction):
+            return [0.0] * self.count
+        if self._tangent is None:
+            lines = [
+                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
+                *_operations(self._done),
+                f" return [{','.join(self._outputs)}]",
+            ]
+            self._tangent = _define("xs", lines, _COMPLEX_NAMES)
+        given = [complex(x, TINY * d) if d else x for x, d in zip(numbers, direction, strict=True)]
+        return [x.imag / TINY for x in self._tangent(given)]
 
     def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
         """The outputs of n variants, and a mask of variants whose decisions are unchanged.
@@ -770,4 +789,32 @@ _ARRAY_NAMES = _CONSTANTS | {
     "sin": _sines,
     "whole": np.rint,
     "eigen": _eigen,
+}
+
+
+# imaginary part that stands for a derivative: its square underflows
+TINY = 1e-100
+
+
+def _of_complex(function: Callable[[float], float], slope: Callable[[float], float]) -> Any:
+    """A function of one number and its derivative, carried along as the imaginary part."""
+
+    def call(x: Any) -> Any:
+        if type(x) is not complex:
+            return function(x)
+        return complex(function(x.real), slope(x.real) * x.imag)
+
+    return call
+
+
+_COMPLEX_NAMES = _CONSTANTS | {
+    # of equal numbers the first, as in Python
+    "larger": lambda a, b: b if b.real > a.real else a,
+    "size": lambda x: -x if x.real < 0.0 else x,
+    # the root has no derivative at zero: vanishing lengths are only tested, never used in computations
+    "sqrt": _of_complex(math.sqrt, lambda x: 0.5 / math.sqrt(x) if x > 0.0 else 0.0),
+    "sin": _of_complex(math.sin, math.cos),
+    "whole": lambda x: _PLAIN["rint"](x.real),
+    # any frame is valid, so the choice counts as constant
+    "eigen": lambda *x: _PLAIN["eigen"](*(y.real for y in x)),
 }

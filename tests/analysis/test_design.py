@@ -1,5 +1,7 @@
 """The designer's quantities against the closed forms of textbooks."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -310,10 +312,48 @@ def test_what_is_missing_is_named():
         sarrus.design(m)
     with pytest.raises(sarrus.MechanismError, match="1 degree of freedom that no drive moves"):
         sarrus.kinematics(m)
-    m.drive("step", "A", sarrus.SmoothStep(0, 1, 0, 1))
-    with pytest.raises(sarrus.MechanismError, match="no common cycle"):
+    m.drive("ramp", "A", sarrus.Polynomial([0, 0.5, 0.1]))
+    with pytest.raises(sarrus.MechanismError, match="no common cycle and no end"):
         sarrus.kinematics(m)
     assert len(sarrus.kinematics(m, [0.0, 0.5, 1.0]).times) == 3
+
+
+def test_motions_without_a_cycle_are_taken_whole():
+    """Up to the end of a step or table, else for the duration of the file; at a dead centre nothing has a peak."""
+    m = four_bar()
+    m.drive("motor", "A", sarrus.SmoothStep(0, 1, 0.2, 1.5))
+    assert sarrus.design(m).times[-1] == 1.5
+    table = sarrus.Table([0, 0.5, 1, 2], [0, 0.1, 0.2, 0.1])
+    m.drives[0] = dataclasses.replace(m.drives[0], motion=table)
+    assert sarrus.design(m).times[-1] == 2.0
+    m.drives[0] = dataclasses.replace(m.drives[0], motion=sarrus.Polynomial([0, 0.5, 0.1]))
+    m.defaults["duration"] = 0.7
+    assert sarrus.design(m).times[-1] == 0.7
+    # a rocker as input stops where crank and coupler are in line
+    m = four_bar()
+    m.drive("motor", "D", sarrus.SmoothStep(0, 3, 0, 1))
+    found = sarrus.design(m)
+    assert found.result.status == "blocked"
+    assert np.isnan(found.number("peak torque"))
+    assert "peak torque" not in str(found)
+
+
+def test_torque_speed_encloses_a_sine():
+    """x = a sin(2 pi f t) of a fly-wheel: torque - J (2 pi f)^2 x, an ellipse over the speed."""
+    m = sarrus.Mechanism("wheel")
+    m.body("wheel", 2, (0, 0), 0.3)
+    m.revolute("A", m.ground, "wheel", at=(0, 0))
+    m.drive("motor", "A", sarrus.Sine(0.4, 2.0))
+    found = sarrus.design(m)
+    rate, most = 2 * np.pi * 2.0, 0.4 * 2 * np.pi * 2.0
+    speed, torque = found.torque_speed.T
+    np.testing.assert_allclose(
+        (speed / most) ** 2 + (torque / (0.3 * most * rate)) ** 2, 1, rtol=1e-9
+    )
+    assert found.peak_power == pytest.approx(0.3 * most**2 * rate / 2, rel=1e-4)
+    assert found.rms_torque == pytest.approx(0.3 * most * rate / np.sqrt(2), rel=1e-9)
+    moving = np.isfinite(found.reflected_inertia)
+    np.testing.assert_allclose(found.reflected_inertia[moving], 0.3, rtol=1e-9)
 
 
 def test_kinematics_passes_singular_configurations():
@@ -350,6 +390,38 @@ def rssr():
     m.revolute("D", m.ground, "rocker", at=places[3], axis=(0, 1, 0))
     m.drive("motor", "O", sarrus.Polynomial([0, "60 rpm"]))
     return m
+
+
+def test_spatial_four_bar_is_its_closure_equation():
+    """|B - A| is constant: an equation p cos y + q sin y = s for the output y; its slope is the advantage.
+
+    By virtual power the coupler's force F does F u.v at either ball, which gives the transmission angle.
+    """
+    found = sarrus.design(rssr())
+    [loop] = found.spatial_four_bars
+    assert loop.kind == "spatial four-bar RSSR"
+    x, y = found.input, found.output_values("D")
+    crank, length, center = 0.1, np.linalg.norm((0.3, 0.3, 0.2)), np.array((0.4, 0.3, -0.05))
+    A = crank * np.column_stack([np.cos(x), np.sin(x), 0 * x])
+    # the rocker points along z at the start and turns about y
+    B = center + 0.25 * np.column_stack([np.sin(y), 0 * y, np.cos(y)])
+    np.testing.assert_allclose(np.linalg.norm(B - A, axis=1), length, rtol=1e-12)
+    u = (B - A) / length
+    A_x = crank * np.column_stack([-np.sin(x), np.cos(x), 0 * x])
+    B_y = 0.25 * np.column_stack([np.cos(y), 0 * y, -np.sin(y)])
+    into, out = np.sum(u * A_x, axis=1), np.sum(u * B_y, axis=1)
+    # infinite at the limit positions
+    well = np.abs(into) > 1e-3
+    np.testing.assert_allclose(found.mechanical_advantage("D")[well], (out / into)[well], rtol=1e-8)
+    sine = np.sin(found.transmission_angles["O-A-B-D"])
+    np.testing.assert_allclose(sine, np.abs(out) / 0.25, rtol=1e-9)
+    for limit in found.limits("D"):
+        assert np.interp(limit.drive, x, into) == pytest.approx(0, abs=1e-6)
+    # driven at its other end, the loop is read from there
+    turned = rssr()
+    turned.drives.clear()
+    turned.drive("motor", "D", sarrus.Sine(0.1, 1.0))
+    assert list(sarrus.design(turned).transmission_angles) == ["D-B-A-O"]
 
 
 def test_thin_rods_in_space():

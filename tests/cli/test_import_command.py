@@ -68,7 +68,7 @@ def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
     done = run("simulate", path, "--no-figure", "--json")
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
-    assert any(note.startswith("dropped: limits of joints: d") for note in record["notes"])
+    assert any(note.startswith("dropped: dry friction of joints: a") for note in record["notes"])
     assert record["status"] == "done"
     done = run("inspect", path)
     # the verdict is that of the mechanism that `import` makes

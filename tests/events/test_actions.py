@@ -179,7 +179,8 @@ def test_a_terminal_event_may_act():
     """The run ends there; what it did is listed."""
     stop = when("time", equals=0.5, then=sarrus.lock("B"), terminal=True)
     result = sarrus.simulate(two_rods(), 2.0, events=[stop])
-    assert result.status == "stopped" and result.times[-1] == pytest.approx(0.5, abs=1e-15)
+    assert result.status == "stopped"
+    assert result.times[-1] == pytest.approx(0.5, abs=1e-15)
     assert result.events[0].energy_change < 0
 
 
@@ -239,14 +240,16 @@ def test_a_driven_joint_is_not_locked():
     result = sarrus.simulate(
         driven(), 1.0, events=[when("time", equals=0.5, then=sarrus.lock("O"))]
     )
-    assert result.status == "error" and "release the drive first" in result.message
+    assert result.status == "error"
+    assert "release the drive first" in result.message
 
 
 def test_fixed_step_methods_say_that_they_cannot():
     """They do not start again; the message names those that do."""
     lock = when("time", equals=0.5, then=sarrus.lock("B"))
     result = sarrus.simulate(two_rods(), 1.0, events=[lock], method="multipliers", step=1e-3)
-    assert result.status == "skipped" and "'series' or 'radau'" in result.message
+    assert result.status == "skipped"
+    assert "'series' or 'radau'" in result.message
 
 
 def test_radau_and_series_agree():

@@ -33,10 +33,13 @@ def test_closure_of_a_point_closes_the_loop(tmp_path):
 
 
 def test_everything_dropped_is_reported_by_name(tmp_path):
-    """Friction, limits, effort limits: each with the joint's name; damping is taken."""
+    """Friction, effort limits: each with the joint's name; damping and limits are taken."""
     found = read(four_bar(tmp_path))
     assert found.report.dropped["dry friction of joints"] == ["a"]
-    assert found.report.dropped["limits of joints"] == ["d"]
+    [limit] = found.mechanism.limits
+    # closing the loop has moved the joint, not the stops
+    assert limit.joint == "d"
+    assert limit.upper - limit.lower == pytest.approx(2.0, abs=1e-12)
     assert set(found.report.dropped["limits of effort and velocity"]) == {"b", "d"}
     assert [t.damping for t in found.mechanism.torsions] == [0.02]
     # the notes of a run begin with it

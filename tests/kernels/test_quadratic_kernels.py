@@ -102,7 +102,7 @@ def call_log_sizes(size, log_size):
 @entry
 def call_project_position(form, ws, iterations, q):
     """Call the kernel of that name."""
-    return solve.project_position(form, ws, None, iterations, 0.0, q)
+    return solve.project_position(form, ws, None, iterations, False, q)
 
 
 @entry

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.mechanism import from_data, load, to_data
+from sarrus.mechanism import Move, from_data, load, move_bodies, to_data
 
 
 def place(m, name):
@@ -123,6 +123,21 @@ def load_leg():
     return load(Path(__file__).parents[2] / "examples" / "jansen_leg.yaml")
 
 
+def test_a_dyad_on_top_of_a_joint_is_noted():
+    """A rhombus on the wrong side is its own mirror image: the note names the other side, which has none."""
+    for side in ("left", "right"):
+        m = sarrus.Mechanism("rhombus")
+        m.point("O", m.ground, (0, 0))
+        m.crank("A", "first", "O", length=1, angle=0.3, mass=1)
+        m.crank("B", "second", "O", length=1, angle=1.3, mass=1)
+        m.dyad("C", ("third", "fourth"), ("A", "B"), lengths=(1, 1), side=side)
+        on_top = np.linalg.norm(place(m, "C")) < 1e-9
+        other = "right" if side == "left" else "left"
+        told = [note for note in sarrus.simulate(m, 0.01).notes if "lies on joint 'O'" in note]
+        assert len(told) == on_top
+        assert not told or f"side='{other}'" in told[0]
+
+
 def test_leg_walks_as_jansens():
     """Its step is 67.88 mm long: the gallery's leg, from circle intersections by hand, a tenth of the size."""
     result = sarrus.simulate(load_leg(), 1, output_step=0.005)
@@ -173,6 +188,38 @@ def test_plates_have_the_inertia_of_textbooks(shift):
     plate = m.plate("rectangle", corners[[2, 0, 4, 1, 3]], mass=2)
     np.testing.assert_allclose(plate.center, shift + np.array((2, 1.5)), rtol=1e-14)
     np.testing.assert_allclose(plate.inertia, 2 * 25 / 12, rtol=100 * close)
+
+
+def test_plates_are_written_back_as_plates(tmp_path):
+    """With the bits they had; moved with their bodies; their mass varies with its inertia in ensembles."""
+    m = load_leg()
+    data = to_data(m)
+    assert list(data["bodies"]["knee"]) == ["plate", "mass"]
+    again = from_data(data)
+    assert to_data(again) == data
+    for old, new in zip(m.bodies, again.bodies, strict=True):
+        assert (old.inertia.tobytes(), old.center.tobytes()) == (
+            new.inertia.tobytes(),
+            new.center.tobytes(),
+        )
+    angle = 0.7
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    everything = [b.name for b in m.bodies]
+    turned = move_bodies(
+        m, dict.fromkeys(everything, Move(np.zeros(2), turn, np.array([0.3, -0.2])))
+    )
+    knee, before = (next(b for b in x.bodies if b.name == "knee") for x in (turned, m))
+    assert list(knee.data()) == ["plate", "mass"]
+    # rounding of six products
+    assert float(knee.inertia) == pytest.approx(float(before.inertia), rel=1e-13)
+    np.testing.assert_allclose(knee.center, turn @ before.center + (0.3, -0.2), rtol=1e-13)
+    # a pendulum of another mass swings alike, if its inertia follows
+    m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
+    m.plate("plate", [(0, 0), (1, 0), (0.4, 0.5)], mass=1)
+    m.revolute("A", m.ground, "plate", at=(0, 0))
+    m.point("tip", "plate", (1, 0))
+    many = sarrus.Ensemble(m, {"bodies.plate.mass": [1.0, 2.0]}).simulate(1, 0.5, points=["tip"])
+    np.testing.assert_allclose(*many.position("tip"), atol=1e-9)
 
 
 def test_files_build_what_python_builds():

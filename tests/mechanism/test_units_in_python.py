@@ -127,7 +127,19 @@ MISSPELT = [
     (lambda m: sarrus.design(m, sped=1), "'sped'", "speed"),
     (lambda m: sarrus.assemble(m, lenghts={}), "'lenghts'", "lengths"),
     (lambda m: sarrus.simulate_many([m], 1, tol=1), "'tol'", "tolerance"),
+    (lambda m: sarrus.Sine(ampl=1), "Sine() has no argument 'ampl'", "amplitude"),
+    (lambda m: sarrus.Table.from_csv("a.csv", nois=1), "from_csv() has no argument", "noise"),
+    (lambda m: swinging().plot("A.x", ovr="time"), "plot() has no argument 'ovr'", "over"),
+    (lambda m: sarrus.sweep("study.yaml", ot="runs"), "next to a study file", "out"),
 ]
+
+
+def swinging():
+    """The result of a short run."""
+    m = sarrus.Mechanism("pendulum")
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("A", m.ground, "rod", at=(0, 0))
+    return sarrus.simulate(m, "10 ms", output_step="5 ms")
 
 
 @pytest.mark.parametrize(("call", "words", "meant"), MISSPELT)

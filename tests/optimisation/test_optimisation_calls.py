@@ -51,6 +51,22 @@ def test_interrupted_optimisation_is_resumed(tmp_path):
         )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "damage", ["[]", '{"version": 1}', '{"current": []}', "[[[", '{"ends": [3]}']
+)
+def test_damaged_state_is_rejected_in_words(tmp_path, damage):
+    """A file that is not a state, or lost a part of it, gives a sentence and stays as it is."""
+    state = tmp_path / "state.json"
+    arguments = (pendulum(3.0), {"velocities.tip.0": (1.0, 6.0)}, {"final": "tip.x"})
+    sarrus.optimize(*arguments, duration=0.2, state=state)
+    whole = json.loads(state.read_text())
+    text = json.dumps(whole | json.loads(damage)) if damage.startswith('{"c') else damage
+    state.write_text(text)
+    with pytest.raises(ValueError, match="not the state of an optimisation"):
+        sarrus.optimize(*arguments, duration=0.2, state=state)
+    assert state.read_text() == text
+
+
 def test_command_writes_model_and_page(tmp_path):
     """The optimum of a file as a model that runs, and as a page without markup of its names."""
     out = tmp_path / "out"

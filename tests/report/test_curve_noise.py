@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import sarrus
 from sarrus.report.curves import read_curves
+
+
+def drawn(result, what):
+    """The values of a curve that `plot` draws."""
+    return result.plot(what, ax=Figure().subplots()).lines[0].get_ydata()
 
 
 def scissors(size):
@@ -30,6 +36,9 @@ def test_rounding_is_drawn_as_zero(size):
     assert np.abs(travel).max() < 1e-12 * size
     columns = read_curves(result).columns
     assert not columns["rail.travel [m]"].any()
+    assert not drawn(result, "rail.travel").any()
+    # accuracy is shown as it is
+    np.testing.assert_array_equal(drawn(result, "energy drift"), result.energy_balance)
     # the rods do fall
     assert np.abs(columns["A.angle [rad]"]).max() > 0.1
     assert np.abs(columns["left.x [m]"]).max() > 0.1 * size
@@ -43,7 +52,22 @@ def test_the_spike_of_a_blocked_run_is_not_drawn():
     result = sarrus.simulate(m, 3.0, output_step=0.005)
     assert result.status == "blocked"
     curves = read_curves(result)
-    drawn = curves.columns["motor.drive torque [N m]"]
+    torque = curves.columns["motor.drive torque [N m]"]
     usual = np.quantile(np.abs(result.drive_force("motor")), 0.9)
-    assert np.nanmax(np.abs(drawn)) <= 4 * usual < np.abs(result.drive_force("motor")).max()
+    assert np.nanmax(np.abs(torque)) <= 4 * usual < np.abs(result.drive_force("motor")).max()
     assert any("blocked" in note and "motor.drive torque" in note for note in curves.notes)
+    assert np.nanmax(np.abs(drawn(result, "motor torque"))) <= 4 * usual
+    label = result.plot("motor torque", ax=Figure().subplots()).get_legend().get_texts()[0]
+    assert "grows without bound towards t = " in label.get_text()
+
+
+def test_a_straight_line_is_drawn_straight():
+    """A point that a guide keeps on a line off the origin is drawn at a constant height, not as rounding."""
+    m = sarrus.Mechanism("guide", gravity=(0, -9.81))
+    m.slider_crank(crank=0.04, rod=0.14, angle=0.5, at=(0.1, 0.3))
+    m.drive("motor", "O", sarrus.Polynomial([0, 6.28]))
+    result = sarrus.simulate(m, 1.0)
+    height = drawn(result, "B.y")
+    np.testing.assert_allclose(height, 0.3, atol=1e-12)
+    assert np.ptp(height) == 0
+    np.testing.assert_array_equal(drawn(result, "B.x"), result.position("B")[:, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from branch_cases import kite, three_rrr
+from branch_cases import kite, powers, three_rrr
 from builders import n_four_bar
 from linkages import double_watt
 from sarrus.mechanism.mechanism import vary
@@ -29,7 +29,11 @@ def distance_to_path(result, found, branch, names):
     return worst
 
 
-@pytest.mark.parametrize("make", [kite, lambda: double_watt(np.random.default_rng(1), "tangency")])
+@pytest.mark.parametrize(
+    "make",
+    [kite, lambda: double_watt(np.random.default_rng(1), "tangency"), lambda: powers(2, 8)],
+    ids=["kite", "tangency", "contact of order four"],
+)
 def test_runs_stay_on_the_branch_that_they_follow(make):
     """Each branch, both ways: the joints stay on its path, to the curvature between its rows."""
     # without weight it goes on, and does not fall back

@@ -107,6 +107,27 @@ def test_a_method_that_leaves_its_motion_is_found_out(method):
     assert wrong
 
 
+@pytest.mark.parametrize(
+    "seeds", [(0, 4, 8, 22), pytest.param(range(23, 60), marks=pytest.mark.slow)]
+)
+def test_starts_next_to_where_motions_touch(seeds):
+    """Let go 0.005 to 0.12 rad from there, where pivots seem redundant: right, or ended as undecidable."""
+    done = 0
+    for seed in seeds:
+        rng = np.random.default_rng([708, seed])
+        tolerance, angle = 10.0 ** rng.uniform(-12, -5), rng.uniform(0.005, 0.12)
+        angle *= rng.choice([-1, 1])
+        speed = -np.sign(angle) * rng.uniform(0.5, 2)
+        both, one = double_watt(angle, speed, rng.uniform(0.3, 1), rng.uniform(0.05, 0.5))
+        run = simulate(both, 1.0, 0.05, tolerance=tolerance)
+        alone = simulate(one, 1.0, 0.05, tolerance=1e-12)
+        off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
+        # the other motion is off by 0.1 after half a second
+        assert off < max(1e-4, 1e3 * tolerance), (seed, run.status, off)
+        done += run.success
+    assert done >= 0.7 * len(seeds)
+
+
 def level_times(one, duration):
     """When all rockers of the single four-bar are level."""
     times = np.linspace(0.0, duration, 20001)
@@ -120,9 +141,8 @@ def level_times(one, duration):
 def test_crossings_where_motions_touch():
     """They are found where all rockers are level, and two motions with one direction are listed, both ways.
 
-    The smallest value goes with the fourth power of the time there, and is rounding for some steps: the zero is
-    seen from further away. A run that is accurate to 1e-10 leaves the time open by its fourth root, 3e-3 s, at the
-    worst; most are far better.
+    The smallest value goes with the fourth power of the time there, and is rounding for some steps: its four zeros
+    scatter by 3e-3 s, the fourth root of the run's error, but not their mean.
     """
     touching, off = 0, []
     for case in random_cases(3)[1:]:
@@ -139,9 +159,9 @@ def test_crossings_where_motions_touch():
             }
             touching += 1
     assert touching >= 4
-    # the fourth root above; half of them ten times better
-    assert max(off) < 5e-3
-    assert np.median(off) < 5e-4
+    # the run's error where the value is above rounding, over the slope there; 2e-5 was measured
+    assert max(off) < 3e-4
+    assert np.median(off) < 3e-5
 
 
 def test_branches_at_crossings_that_are_located_by_runs():

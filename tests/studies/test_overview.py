@@ -4,19 +4,22 @@ import pytest
 from test_folder import opened, rows_of, study_of
 
 from browser import Watched, open_browser
+from page_checks import check_page
 from sarrus.studies.overview import make_overview, save_overview
 
+DRIFT = "energy_drift"
 
-def harmed(study):
+
+def harmed(study, name=DRIFT):
     rows = rows_of(study, range(6))
-    rows[2] |= {"status": "locked", "message": "no </script> moves <b>it</b>", "energy_drift": None}
-    return rows
+    rows[2] |= {"status": "locked", "message": "no </script> moves <b>it</b>", DRIFT: None}
+    return [{name if key == DRIFT else key: x for key, x in row.items()} for row in rows]
 
 
-def overview_of(path, **keys):
-    study = study_of(name="<i>masses</i>", **keys)
+def overview_of(path, name=DRIFT):
+    study = study_of(name="<i>masses</i>", **({} if name == DRIFT else {"record": {name: DRIFT}}))
     with opened(path, study) as folder:
-        folder.write_part(harmed(study), [])
+        folder.write_part(harmed(study, name), [])
         return save_overview(folder, folder.finish()), make_overview(folder, folder.collect())
 
 
@@ -79,3 +82,28 @@ def test_in_a_browser(tmp_path):
         # graphics drivers speak of their own speed
         assert not [text for text in page.errors if "GL Driver Message" not in text]
         assert all(url.startswith(("file:", "data:", "blob:")) for url in page.requests)
+
+
+@pytest.mark.slow
+def test_it_is_readable_and_works_by_keys(tmp_path):
+    """Long names fit into 400 pixels; up on an axis keeps the upper runs, an arrow on a name moves its axis."""
+    long = "largest of all forces that joint B0 exerts"
+    path, _ = overview_of(tmp_path, long)
+    kept = "Number(document.querySelector('#parallel').dataset.kept)"
+    titles = "[...document.querySelectorAll('#parallel .axis-title')].map((t) => t.textContent)"
+    with open_browser() as browser:
+        check_page(Watched(browser, path, width=400).page, keys=False)
+        seen = Watched(browser, path)
+        whole, names = seen.value(kept), seen.value(titles)
+        seen.page.locator("#parallel .touch").first.focus()
+        seen.page.keyboard.press("ArrowUp")
+        assert 0 < seen.value(kept) < whole
+        seen.page.keyboard.press("Escape")
+        assert seen.value(kept) == whole
+        seen.page.locator("#parallel .axis-title").first.focus()
+        seen.page.keyboard.press("ArrowRight")
+        assert seen.value(titles) == [names[1], names[0], *names[2:]]
+        # the focus went along
+        seen.page.keyboard.press("ArrowLeft")
+        assert seen.value(titles) == names
+        check_page(seen.page, keys=True)

@@ -6,6 +6,7 @@ over the rationals, and the real common roots of the quadratic equations are cou
 
 from fractions import Fraction
 from itertools import product
+from math import factorial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import sympy as sp
 
 import sarrus
 from branch_cases import bars_in_line, isosceles_slider_crank, kite
-from linkages import double_watt, flat_parallelograms, wunderlich
+from linkages import double_watt, flat_parallelograms, watt, wunderlich
 
 # a linear form that is one on each ray: no ray of these cases is perpendicular to it
 SLICE = (3, 7, -5, 11, 13, -17)
@@ -206,3 +207,69 @@ def test_the_slider_crank_has_two_tangents():
     speeds = sorted(abs(b.velocities["C"][0]) for b in found)
     assert speeds[0] == 0.0
     assert speeds[1] > 0.1
+
+
+def times(a, b):
+    """The product of two series with rational coefficients, to their order."""
+    return [sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(len(a))]
+
+
+def compose(coefficients, a):
+    """The series of coefficients at a, a series without a constant term."""
+    out = [Fraction(0)] * len(a)
+    for c in reversed(coefficients):
+        out = times(out, a)
+        out[0] += c
+    return out
+
+
+def path_of_watt(r, half, order=5):
+    """The first coefficients of x(y) of the middle of a Watt coupler, over the rationals; half: of the coupler."""
+    sine = [Fraction(0 if k % 2 == 0 else (-1) ** (k // 2), factorial(k)) for k in range(order)]
+    cosine = [Fraction(0 if k % 2 else (-1) ** (k // 2), factorial(k)) for k in range(order)]
+    t = [Fraction(int(k == 1)) for k in range(order)]
+    # the second rocker turns so that the coupler keeps its length: each coefficient enters linearly
+    beta = [Fraction(0)] * order
+    for k in range(1, order):
+        across = [
+            r * (x + y) for x, y in zip(compose(cosine, t), compose(cosine, beta), strict=True)
+        ]
+        up = [r * (x + y) for x, y in zip(compose(sine, t), compose(sine, beta), strict=True)]
+        across[0] += 2 * half[0] - 2 * r
+        up[0] += 2 * half[1]
+        beta[k] = -(times(across, across)[k] + times(up, up)[k]) / (4 * half[1] * r)
+    x, y = (
+        [r / 2 * (a - b) for a, b in zip(compose(f, t), compose(f, beta), strict=True)]
+        for f in (cosine, sine)
+    )
+    out, power = [], y
+    for k in range(1, order - 1):
+        c = x[k] / power[k]
+        out.append(c)
+        x = [a - c * b for a, b in zip(x, power, strict=True)]
+        power = times(power, y)
+    return out
+
+
+def test_two_watt_linkages_part_as_their_exact_paths_do():
+    """Middles on x = c y^3, joined by a bar of length l: y1 = y0, or y1 - y0 = -6 l c y0^2 + ..."""
+    r, half, length = Fraction(1), (Fraction(1, 5), Fraction(1, 2)), Fraction(2, 5)
+    first, second, third = path_of_watt(r, half)
+    assert first == second == 0
+    ends = [np.zeros(2), np.array([float(length), 0.0])]
+    m = sarrus.Mechanism("double Watt")
+    for k in (0, 1):
+        watt(m, k, ends[k], float(r), [float(x) for x in half])
+    m.rod("bar", *ends, mass=1.0)
+    for k in (0, 1):
+        m.revolute(f"M{k}", f"coupler {k}", "bar", at=ends[k])
+    found = sarrus.branches(m)
+    assert [b.contact for b in found] == [2.0, 2.0]
+    ratios = []
+    for branch in found:
+        # a row close to the configuration: the next term of the ratio is of its size
+        x = found.path(branch, 100)[101]
+        y = [(x @ found.model.point_rows(n).toarray().T)[1] for n in ("M0", "M1")]
+        ratios.append((y[1] - y[0]) / y[0] ** 2)
+    expected = sorted([0.0, float(-6 * length * third)])
+    np.testing.assert_allclose(sorted(ratios), expected, atol=0.02 * abs(expected[0] + expected[1]))

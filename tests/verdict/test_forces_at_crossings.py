@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from builders import flat_four_bar, n_four_bar
 from crossing_families import members, random_swing
 from sarrus import Mechanism, Polynomial, simulate
 from sarrus.problems.references.n_four_bar import flat_times
 from sarrus.report.curves import read_curves
+from sarrus.studies.records import QUANTITIES, RecordSource
 from sarrus.thresholds import UNBALANCED
 
 GRAVITY = 9.81
@@ -245,3 +247,24 @@ def test_headlines_leave_out_what_is_unbounded():
         assert np.nanmax(curves.columns["A0.F [N]"]) < 1000.0
     # a pendulum that hangs at rest bears its weight
     assert found[0] == found[1] == "9.81 N"
+
+
+def test_plots_and_studies_leave_out_what_is_unbounded():
+    """The force of a flat parallelogram's rocker has a pole: no maximum, mean or spike; the torque has them."""
+    m, *_, flat = driven_parallelogram(np.random.default_rng(7))
+    for count in (50, 500):
+        result = simulate(m, 1.5 * flat, flat / count)
+        force, torque = result.quantity("B.F"), result.quantity("motor torque")
+        assert force.unbounded == pytest.approx((flat,), abs=1e-8)
+        assert torque.unbounded == ()
+        assert "unbounded at t = " in repr(force)
+        run = RecordSource(m, result)
+        for record in ("maximum", "minimum", "span", "mean", "rms"):
+            assert QUANTITIES[record].read(run, "B.F") is None
+            assert np.isfinite(QUANTITIES[record].read(run, "motor torque"))
+        # a value between poles is one
+        assert np.isfinite(QUANTITIES["final"].read(run, "B.F"))
+        axes = result.plot("B.F", ax=Figure().subplots())
+        drawn = axes.lines[0].get_ydata()
+        assert np.nanmax(drawn) <= 10 * np.nanmedian(force.values)
+        assert "unbounded" in axes.get_legend().get_texts()[0].get_text()

@@ -437,3 +437,59 @@ def test_redundant_equations_next_to_a_chain_of_quadrics():
     for m in (sarrus_linkage(1.0), disturbed(sarrus_linkage(1.0), 1e-12, 869)):
         b = sarrus.branches(m)
         assert (b.classification, b.dimensions, b.decided) == ("transversal crossing", (1, 2), True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_planar_kinematotropic_linkage(seed):
+    """Two equal bars between the joints of a kite that coincide: free to turn in one mode, not in the other."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.uniform(0.8, 1.2), rng.uniform(1.5, 2.0), rng.uniform(0.4, 0.8)
+    bars = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 3)]
+    places = [(0.0, 0.0), (a, 0.0), (a + b, 0.0), (a, 0.0)]
+    in_line = framework("in line", np.array([*places, (a + c, 0.0)]), bars)
+    found = sarrus.branches(in_line)
+    assert sorted(x.dimension for x in found) == [1, 2]
+    # with the bars at another angle the joints cannot separate
+    t = rng.uniform(0.3, 1.2)
+    turned = framework("turned", np.array([*places, (a + c * np.cos(t), c * np.sin(t))]), bars)
+    assert [x.dimension for x in sarrus.branches(turned)] == [2]
+
+
+def in_line(xs, bars):
+    """A framework with all nodes on a line."""
+    return framework("in line", np.array([(x, 0.0) for x in xs]), bars)
+
+
+IN_LINE = {
+    # a Peaucellier cell without its crank: with both rhombus joints together two links turn freely
+    "inversor": (in_line([0, 1.3, 2, 2, 2.7], [(0, 2), (0, 3), (1, 2), (1, 3), (4, 2), (4, 3)]), [1, 2]),
+    # with its crank stretched nothing but the last link turns
+    "stretched inversor": (
+        in_line(
+            [0, 0.65, 1.3, 2, 2, 2.7],
+            [(0, 1), (1, 2), (0, 3), (0, 4), (2, 3), (2, 4), (5, 3), (5, 4)],
+        ),
+        [1],
+    ),
+    # each of the other middle nodes is on one side or the other of the line between the two ends
+    "two dyads": (in_line([0, 3, 1, 2, 2.5], [(i, j) for i in (0, 1) for j in (2, 3, 4)]), [1] * 4),
+    "three dyads": (in_line([0, 2, 1, 1, 1, 1], [(i, j) for i in (0, 1) for j in (2, 3, 4, 5)]), [1] * 8),
+    # rhombi in a row, each open or folded
+    "two rhombi": (
+        in_line(
+            [0, 1, 1, 2, 3, 3, 4],
+            [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6)],
+        ),
+        [3] * 4,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_LINE)
+def test_linkages_in_line(name):
+    """Modes that are known by hand, also with errors of 1e-12 and in other directions."""
+    m, dimensions = IN_LINE[name]
+    for one in (m, rounded(m, 1e-12), copy_of(m, R=np.array([[0.6, -0.8], [0.8, 0.6]]), seed=4)):
+        b = sarrus.branches(one)
+        assert b.decided
+        assert sorted(x.dimension for x in b) == dimensions

@@ -2,12 +2,13 @@
 
 from .design import Design, design, unit_of_number
 from .driven import kinematics
-from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
+from .four_bars import FourBar, SliderCrank, SpatialFourBar, find_four_bars, find_slider_cranks
 
 __all__ = [
     "Design",
     "FourBar",
     "SliderCrank",
+    "SpatialFourBar",
     "design",
     "find_four_bars",
     "find_slider_cranks",

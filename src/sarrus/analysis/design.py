@@ -26,7 +26,14 @@ from ..notebook_display import Sentences
 from ..quantities import shaking_force
 from ..scene import notebook_view
 from .driven import POSITIONS, cycle_times, find_period, kinematics
-from .four_bars import FourBar, SliderCrank, find_four_bars, find_slider_cranks
+from .four_bars import (
+    FourBar,
+    SliderCrank,
+    SpatialFourBar,
+    find_four_bars,
+    find_slider_cranks,
+    find_spatial_four_bars,
+)
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -221,13 +228,19 @@ class Design(Sentences):
     @property
     def loops(self) -> tuple[FourBar | SliderCrank, ...]:
         """Four-bar linkages, then slider-cranks."""
-        return (*self.four_bars, *self.slider_cranks)
+        return (*self.four_bars, *self.slider_cranks, *self.spatial_four_bars)
+
+    @cached_property
+    def spatial_four_bars(self) -> tuple[SpatialFourBar, ...]:
+        """Loops in space whose coupler has a ball at each end, such as RSSR; the drive is at their input."""
+        found = find_spatial_four_bars(self.result.mechanism)
+        return tuple(x.reversed() if x.joints[3] == self.joint else x for x in found)
 
     @cached_property
     def transmission_angles(self) -> dict[str, Floats]:
-        """Transmission angle [rad], 0 to pi/2, of each four-bar and slider-crank whose base is the ground, keyed
-        by its joints ("A-B-C-D"). Other loops are omitted: which of their links is the input depends on the
-        other loops.
+        """Transmission angle [rad], 0 to pi/2, of each four-bar and slider-crank whose base is the ground, in the
+        plane and in space, keyed by its joints ("A-B-C-D"). Other loops are omitted: which of their links is the
+        input depends on the other loops.
         """
         return {
             loop.name: loop.measure_transmission(self.result)
@@ -479,6 +492,8 @@ class Design(Sentences):
         for loop in self.four_bars:
             lengths = ", ".join(f"{x:.4g}" for x in loop.lengths)
             yield f"Four-bar {loop.name} ({lengths} m): {loop.kind}{self._input_range(loop)}."
+        for spatial in self.spatial_four_bars:
+            yield f"S{spatial.kind[1:]} {spatial.name}."
         for crank in self.slider_cranks:
             yield (
                 f"Slider-crank {crank.name} (crank {crank.crank:.4g}, rod {crank.rod:.4g}, offset "

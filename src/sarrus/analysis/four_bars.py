@@ -128,6 +128,85 @@ class SliderCrank:
         return 0.5 * np.pi - _acute(_angle_between(start - end, along))
 
 
+@dataclass(frozen=True)
+class SpatialFourBar:
+    """A loop in space: two bodies that hinges or slides join to the ground, and a coupler with a ball at each end.
+
+    bodies: ground, input, coupler, output; joints: ground to input, input to coupler, coupler to output, output to
+    ground; letters: of the kinds of these joints, as "RSSR".
+    """
+
+    bodies: tuple[str, str, str, str]
+    joints: tuple[str, str, str, str]
+    letters: str
+
+    @property
+    def name(self) -> str:
+        """Names of its joints, as "A-B-C-D"."""
+        return "-".join(self.joints)
+
+    @property
+    def kind(self) -> str:
+        """Its joints, in words."""
+        return f"spatial four-bar {self.letters}"
+
+    def reversed(self) -> SpatialFourBar:
+        """The same loop with input and output exchanged."""
+        base, first, coupler, last = self.bodies
+        a, b, c, d = self.joints
+        return SpatialFourBar((base, last, coupler, first), (d, c, b, a), self.letters[::-1])
+
+    def measure_transmission(self, result: Result) -> Floats:
+        """Transmission angle [rad], 0 to pi/2, shape (n,).
+
+        Its sine is the share of the force along the coupler that moves the output: the coupler's direction times
+        that of the velocity of its ball at the output, as in the plane.
+        """
+        start, end = (result.position(joint) for joint in self.joints[1:3])
+        joint = next(j for j in result.mechanism.joints if j.name == self.joints[3])
+        axis = np.array(joint.axis, dtype=float)
+        way = np.broadcast_to(axis, end.shape)
+        if joint.kind.row.coordinate == "angle":
+            way = np.cross(axis, end - result.position(joint.name))
+        along = end - start
+        sizes = np.linalg.norm(along, axis=1) * np.linalg.norm(way, axis=1)
+        sine = np.abs(np.sum(along * way, axis=1)) / sizes
+        return np.asarray(np.arcsin(np.minimum(sine, 1.0)))
+
+
+# letters of the joints at the ground, by their coordinate, and of those that carry only forces
+_LETTERS = {"angle": "R", "travel": "P"}
+_BALLS = {"spherical": "S", "universal": "U"}
+
+
+def find_spatial_four_bars(mechanism: Mechanism) -> list[SpatialFourBar]:
+    """All loops ground - input - coupler - output of a spatial mechanism whose coupler has a ball at each end."""
+    if mechanism.dimension != 3:
+        return []
+    ground, pairs = mechanism.GROUND, [j for j in mechanism.joints if len(j.bodies) == 2]
+    held = {
+        next(b for b in j.bodies if b != ground): j
+        for j in pairs
+        if ground in j.bodies and j.kind.row.coordinate in _LETTERS and j.axis is not None
+    }
+    found = []
+    for coupler in (b.name for b in mechanism.bodies):
+        own = [j for j in mechanism.joints if coupler in j.bodies]
+        if len(own) != 2 or not all(j.kind.value in _BALLS and j in pairs for j in own):
+            continue
+        ends = [next(b for b in j.bodies if b != coupler) for j in own]
+        if ends[0] == ends[1] or not all(end in held for end in ends):
+            continue
+        first, last = (held[end] for end in ends)
+        joints = (first, *own, last)
+        letters = [_BALLS.get(j.kind.value) or _LETTERS[str(j.kind.row.coordinate)] for j in joints]
+        a, b, c, d = (j.name for j in joints)
+        found.append(
+            SpatialFourBar((ground, ends[0], coupler, ends[1]), (a, b, c, d), "".join(letters))
+        )
+    return found
+
+
 def find_four_bars(mechanism: Mechanism) -> list[FourBar]:
     """All loops of four links and four pins of a planar mechanism.
 

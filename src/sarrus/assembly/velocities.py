@@ -244,6 +244,8 @@ def solve_start_velocities(
 def _side_by_side(parts: list[Floats]) -> Floats:
     """Concatenate equations of the same models; parts with one row belong to all models."""
     n = max(map(len, parts))
+    if n == 1:
+        return np.concatenate(parts, axis=1)
     whole = (x if len(x) == n else np.broadcast_to(x, (n, *x.shape[1:])) for x in parts)
     return np.concatenate(list(whole), axis=1)
 
@@ -344,12 +346,11 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
     U, sizes, V = np.linalg.svd(A)
     # singular values are in decreasing order
     kept = sizes > SINGULAR * sizes[:, :1]
-    inverse = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=kept)
-    most = min(rows, columns)
-    v = _times(
-        np.swapaxes(V[:, :most], 1, 2), inverse * _times(np.swapaxes(U[..., :most], 1, 2), b)
-    )
-    if most == columns and kept.all():
+    most, complete = min(rows, columns), bool(kept.all())
+    none = np.zeros_like(sizes)
+    inverse = 1.0 / sizes if complete else np.divide(1.0, sizes, out=none, where=kept)
+    v = _times(V[:, :most].swapaxes(1, 2), inverse * _times(U[..., :most].swapaxes(1, 2), b))
+    if most == columns and complete:
         return v, np.zeros(len(A), dtype=bool)
     null = np.ones((len(A), columns), dtype=bool)
     null[:, :most] = ~kept

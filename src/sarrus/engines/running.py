@@ -90,6 +90,8 @@ def run_engine(
     notes = [*find_remarks(mechanism), *notes]
     if mechanism.events:
         notes.append("events of the mechanism are not located: only `simulate` looks for them")
+    if mechanism.limits:
+        notes.append("limits of joints are left out: only `simulate` has stops with a restitution")
     if mechanism.drives:
         notes.append(
             "work of drives is integrated along cubics between outputs: with outputs far apart the energy drift "

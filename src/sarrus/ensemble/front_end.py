@@ -9,6 +9,7 @@ from typing import Any
 
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
+from ..mechanism.event_requests import Event, check_events
 from ..memory import MEMORY_SHARE, free_memory
 from ..names import suggests
 from ..settings import MOST_STEPS, default_settings
@@ -52,6 +53,7 @@ def simulate_many(
     max_steps: int = MOST_STEPS,
     threads: int | None = None,
     device: str = CPU,
+    events: Sequence[Event] = (),
 ) -> EnsembleResult:
     """Simulate many mechanisms, each as `simulate` would; mechanisms of one topology run as a batch.
 
@@ -71,6 +73,8 @@ def simulate_many(
         Number of threads; the results do not depend on it. Default: the number of cores.
     device : {"cpu", "gpu"}, optional
         Where the runs are computed ("gpu" needs the extra sarrus[gpu]).
+    events : sequence of Event, optional
+        Events to locate, as for `simulate`. Runs with events or joint limits are done one at a time, on the host.
 
     Returns
     -------
@@ -102,6 +106,7 @@ def simulate_many(
         crossings=crossings,
         threads=threads,
         gpu=device == GPU,
+        events=check_events(events),
     )
 
 

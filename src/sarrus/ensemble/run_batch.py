@@ -11,7 +11,7 @@ Each run takes one of two paths:
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,7 +27,10 @@ from ..kernels.return_codes import DONE
 from ..kernels.run_kernel import DRIFT, LOST, MOST_MOVED, PLACE, RATE, START_ENERGY, ReadingColumns
 from ..kernels.series_step import RELAXED
 from ..kernels.step_control import buffer_steps
+from ..located_events import LocatedEvent
 from ..mechanism import Mechanism, MechanismError, check_drive_times
+from ..mechanism.active_parts import prepare_actions
+from ..mechanism.event_requests import Event
 from ..mechanism.files.units import LARGEST
 from ..methods import Status
 from ..methods.extended_precision import describe_floor, wants_digits
@@ -78,6 +81,7 @@ def run_all(
     crossings: bool,
     threads: int | None,
     gpu: bool,
+    events: Sequence[Event] = (),
 ) -> EnsembleResult:
     """Do all runs: first the fast path, then the rest; SIMD lanes do not support extended precision."""
     first = mechanisms.base if isinstance(mechanisms, Variants) else mechanisms[0]
@@ -86,8 +90,11 @@ def run_all(
     if gpu:
         find_cupy()
     table = EnsembleTable(len(mechanisms), first.dimension, settings, points, keep, crossings)
-    # runs with extended precision on the host, and runs with crossings, use `simulate`
-    alone = crossings or (wants_digits(settings.setting) and not gpu)
+    table.events = [*events]
+    bases = [mechanisms.base] if isinstance(mechanisms, Variants) else mechanisms
+    stops = bool(events) or any(base.events or base.limits for base in bases)
+    # runs with extended precision on the host, and runs with crossings, events or limits, use `simulate`
+    alone = crossings or stops or (wants_digits(settings.setting) and not gpu)
     for group in () if alone else _groups(mechanisms, settings, points, table):
         left = group
         if gpu:
@@ -529,6 +536,9 @@ class EnsembleTable:
         self.counters = Counters({name: np.zeros(n, np.int64) for name in COUNTERS})
         self.fallback = np.zeros(n, bool)
         self.crossings = [np.zeros(0)] * n if crossings else None
+        # events to locate, and those located in each run
+        self.events: list[Event] = []
+        self.located: list[tuple[LocatedEvent, ...]] = [()] * n
 
     def refuse(self, i: int, why: str) -> None:
         """Mark a run that cannot be simulated."""
@@ -576,12 +586,14 @@ class EnsembleTable:
         for i in np.flatnonzero(self.status == "").tolist():
             self.fallback[i] = True
             try:
-                mechanism = _one_of(mechanisms, i)
+                mechanism = prepare_actions(_one_of(mechanisms, i), self.events)
                 known = _check(mechanism, settings)
                 for name in self.points:
                     pick(readable_points(mechanism), name, "joint, point or body")
                 self._fill(
-                    i, solve(mechanism, settings, settings.duration / 1000, 0.0, known), count
+                    i,
+                    solve(mechanism, settings, settings.duration / 1000, 0.0, known, self.events),
+                    count,
                 )
             except (MechanismError, ValueError) as error:
                 self.refuse(i, str(error))
@@ -590,6 +602,8 @@ class EnsembleTable:
         """Fill the row of a run; count: number of requested outputs."""
         self.status[i], self.message[i] = result.status, result.message
         self.notes[i] = list(result.outcome.notes)
+        # a state would keep its whole run in memory
+        self.located[i] = tuple(replace(e, state=None, after=None) for e in result.events)
         if self.crossings is not None:
             self.crossings[i] = np.array([c.time for c in result.crossings])
         for name in COUNTERS:
@@ -613,17 +627,12 @@ class EnsembleTable:
         return EnsembleResult(
             self.settings.outputs, self.points, self.dimension, self.status, self.message.tolist(), self.notes,
             self.values, self.balance, self.final.all(), self.least.all(), self.largest.all(), self.drift,
-            self.counters, self.fallback, self.crossings,
+            self.counters, self.fallback, self.crossings, events=self.located,
         )  # fmt: skip
 
 
 def _check(mechanism: Mechanism, settings: RunSettings) -> Lookup:
     """Check a mechanism as `simulate` does; return its lookup."""
-    if mechanism.events:
-        raise MechanismError(
-            f"'{mechanism.name}' has events, which ensembles do not locate; simulate its variants one by one, or "
-            "remove them: mechanism.events.clear()"
-        )
     known = check_for_run(mechanism, mechanism.assemble)
     check_drive_times(mechanism, settings.duration)
     return known

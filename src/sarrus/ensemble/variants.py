@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Flags, Floats
+from ..located_events import LocatedEvent
 from ..mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
 from ..mechanism.files.model_writer import build_plainly
 from ..mechanism.files.paths import find_overlap, split_path
@@ -45,6 +46,8 @@ class EnsembleResult:
         Times at which the mobility rises [s] in each run; None if they were not requested.
     vary : mapping of arrays
         The varied parameters by path, one row per run.
+    events : list of tuples
+        The located events of each run, without their states.
     """
 
     times: Floats
@@ -63,6 +66,7 @@ class EnsembleResult:
     fallback: Flags = field(repr=False)
     crossings: list[Floats] | None = field(repr=False, default=None)
     vary: Mapping[str, Floats] = field(repr=False, default_factory=dict)
+    events: list[tuple[LocatedEvent, ...]] = field(repr=False, default_factory=list)
 
     def __len__(self) -> int:
         return len(self.status)

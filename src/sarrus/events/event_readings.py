@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..export import LEVELS
 from ..kinematics.configuration import next_to
 from ..mechanism import MechanismError
@@ -144,6 +144,28 @@ def _coordinate(of: str, states: Result) -> tuple[str, str, int] | None:
     if name not in states.model.points or word[:-1] not in letters or axis < 0 or not word:
         return None
     return name, letters[word[:-1]], axis
+
+
+class LinearReading(NamedTuple):
+    """A quantity that is linear in the coordinates: origin + coordinates[columns] . factors."""
+
+    columns: Ints
+    factors: Floats
+    origin: float
+
+
+def linear_reading(event: Event, states: Result) -> LinearReading | None:
+    """The coefficients of a component of a point's position; None for other quantities."""
+    if event.reading not in ("coordinate", "quantity") or not isinstance(event.of, str):
+        return None
+    point = _coordinate(event.of, states)
+    if point is None or point[1] != "position":
+        return None
+    name, _, axis = point
+    rows = states.model.rows_of(name)
+    inside = slice(int(rows.start[axis]), int(rows.start[axis + 1]))
+    origin = float(states.model.origin(name)[axis])
+    return LinearReading(rows.col[inside], rows.val[inside], origin)
 
 
 def _component(name: str, level: str, axis: int, states: Result) -> Reader:

@@ -27,7 +27,15 @@ from ..model import Model
 from ..thresholds import EVENT_BAND, EVENT_ROUNDING
 from . import interpolants
 from .detection import FALLING, MAXIMUM, MINIMUM, RISING, TANGENT, Crossings, Extremes, Found, Place
-from .event_readings import NORMS, EventStates, Reader, make_reader, usual_size
+from .event_readings import (
+    NORMS,
+    EventStates,
+    LinearReading,
+    Reader,
+    linear_reading,
+    make_reader,
+    usual_size,
+)
 from .interpolants import Interpolants
 
 # points per step: initially, and if these do not resolve a quantity
@@ -61,9 +69,15 @@ class Track:
     """One event, followed along a run."""
 
     def __init__(
-        self, event: Event, read: Reader, unit: str, tolerance: float, before: TrackState
+        self,
+        event: Event,
+        read: Reader,
+        unit: str,
+        tolerance: float,
+        before: TrackState,
+        linear: LinearReading | None = None,
     ) -> None:
-        self.event, self.unit = event, unit
+        self.event, self.unit, self.linear = event, unit, linear
         self.read_value = read
         self.squares = event.reading in NORMS
         self.detector: Crossings | Extremes = (
@@ -94,6 +108,11 @@ class Track:
         usual = np.broadcast_to(usual_size(self.unit, states), values.size)
         # NaN has no size
         largest = np.fmax.reduce(np.fmax(sizes, usual.reshape(values.shape)), axis=1)
+        return np.asarray(np.fmax.accumulate(np.fmax(largest, self._size)))
+
+    def sizes_of_lengths(self, values: Floats, length: float) -> Floats:
+        """The same for a coordinate of a point; length: of the mechanism [m]."""
+        largest = np.fmax(np.abs(values).max(axis=1), length)
         return np.asarray(np.fmax.accumulate(np.fmax(largest, self._size)))
 
     def least(self, sizes: Floats) -> Floats:
@@ -328,8 +347,15 @@ class EventFinder:
         # the next steps will reuse the memory of these
         starts = part.pieces.starts.copy()
         a, b = starts[:-1], starts[1:]
-        states = self._sample(part, law, a, b, FEW)
+        states: EventStates | None = None
         for n, track in enumerate(self._tracks):
+            if track.linear is not None:
+                read = Interpolants(a, b, _polynomials(part, track.linear))
+                values = read.coefficients @ interpolants.at_points(read.coefficients.shape[1], FEW)
+                yield n, read, track.sizes_of_lengths(values, self._model.units.length)
+                continue
+            # states are sampled only for quantities that need them
+            states = states or self._sample(part, law, a, b, FEW)
             values = track.read(states).reshape(-1, FEW)
             sizes = track.sizes(values, states)
             read = interpolants.from_values(a, b, values)
@@ -472,6 +498,20 @@ class EventFinder:
         return [note for track in self._tracks for note in track.notes()]
 
 
+def _polynomials(part: MotionPart, linear: LinearReading) -> Floats:
+    """Chebyshev coefficients of a linear quantity on all steps: it is a polynomial itself."""
+    pieces = part.pieces
+    steps = np.diff(pieces.starts)
+    orders = pieces.orders[: len(steps)]
+    power = np.arange(int(orders.max()) + 1)
+    terms = pieces.coefficients[: len(steps), : len(power)][:, :, linear.columns] @ linear.factors
+    # coefficients beyond the order of a step were never written
+    terms[power[None] > orders[:, None]] = 0.0
+    terms *= steps[:, None] ** power
+    terms[:, 0] += linear.origin
+    return np.asarray(terms @ interpolants.from_powers(len(power)))
+
+
 def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
     return Interpolants(read.starts[chosen], read.ends[chosen], read.coefficients[chosen])
 
@@ -486,6 +526,7 @@ class EventSearch:
         self._start, self._tolerance = start, tolerance
         start.__dict__["turns"] = {}
         self._readers = [make_reader(event, start) for event in events]
+        self._linear = [linear_reading(event, start) for event in events]
         self._before = [TrackState(event.count) for event in events]
         self._turns: dict[str, tuple[Floats, Floats]] = {}
         # the finder of the latest run
@@ -500,8 +541,10 @@ class EventSearch:
         self._start.turns.clear()
         self._start.turns.update(self._turns)
         tracks = [
-            Track(event, *reader, self._tolerance, before)
-            for event, reader, before in zip(self._events, self._readers, self._before, strict=True)
+            Track(event, *reader, self._tolerance, before, linear)
+            for event, reader, before, linear in zip(
+                self._events, self._readers, self._before, self._linear, strict=True
+            )
         ]
         self.finder = EventFinder(self._events, self._model, tracks, self._start)
         return self.finder

@@ -51,6 +51,23 @@ def _of_derivative(count: int) -> Floats:
     return np.ascontiguousarray(chebyshev.chebder(np.eye(count), axis=1))
 
 
+@cache
+def from_powers(count: int) -> Floats:
+    """The matrix that converts coefficients of s^k, s = (x + 1) / 2 from 0 to 1, to Chebyshev coefficients."""
+    rows = np.zeros((count, count))
+    power = np.ones(1)
+    for k in range(count):
+        rows[k, : len(power)] = power
+        power = chebyshev.chebmul(power, [0.5, 0.5])
+    return rows
+
+
+@cache
+def at_points(terms: int, count: int) -> Floats:
+    """The matrix that evaluates Chebyshev coefficients at the points."""
+    return np.ascontiguousarray(chebyshev.chebvander(points(count), terms - 1).T)
+
+
 def derivative(coefficients: Floats) -> Floats:
     """Coefficients of the derivative by x, (..., terms - 1)."""
     return np.asarray(coefficients @ _of_derivative(coefficients.shape[-1]))

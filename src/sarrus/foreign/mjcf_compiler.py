@@ -12,6 +12,7 @@ ARRAYS = (
     *("body_parentid", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
     *("body_gravcomp", "body_jntadr", "body_jntnum", "body_mocapid", "jnt_type", "jnt_pos", "jnt_axis"),
     *("jnt_dofadr", "jnt_qposadr", "qpos0", "jnt_stiffness", "jnt_stiffnesspoly", "jnt_limited", "dof_damping"),
+    "jnt_range",
     *("dof_dampingpoly", "dof_armature", "dof_frictionloss", "qpos_spring", "site_bodyid", "site_pos"),
     *("site_quat", "eq_type", "eq_obj1id", "eq_obj2id", "eq_objtype", "eq_data", "eq_active0"),
     *("tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_armature", "tendon_limited"),

@@ -35,6 +35,9 @@ REPAIRED = 0.05
 # A slider's spring is anchored this many mechanism sizes behind it, so that its length never reaches zero.
 BEHIND = 100.0
 
+# rad or m: an initial configuration this far beyond a stop is at the stop
+AT_STOP = 1e-9
+
 
 @dataclass(eq=False)
 class Rigid:
@@ -182,6 +185,7 @@ class Builder:
         if c.armature:
             number = {"mass" if c.kind == PRISMATIC else "inertia": c.armature}
             m.rotor(f"rotor of {name}", name, **number)
+        self.add_stops(m, c, name)
         if not (c.stiffness or c.damping):
             return
         # The spring's free length stays as authored, however far closing the loops has moved its joint.
@@ -206,6 +210,25 @@ class Builder:
             )
         else:
             self.report.drop(f"springs and damping of {c.kind} joints", c.name)
+
+    def add_stops(self, m: Mechanism, c: Connection, name: str) -> None:
+        """Add the limits of a joint, as stops without restitution."""
+        if c.stops == (None, None):
+            return
+        off = self.moved(c)
+        low, high = (None if x is None else x - off for x in c.stops)
+        # drawn at a stop, up to rounding
+        low = 0.0 if low is not None and 0.0 < low <= AT_STOP else low
+        high = 0.0 if high is not None and -AT_STOP <= high < 0.0 else high
+        beyond = (low is not None and low > 0.0) or (high is not None and high < 0.0)
+        if c.motion is not None:
+            self.report.drop("limits of driven joints", c.name)
+        elif c.kind not in (REVOLUTE, PRISMATIC):
+            self.report.drop(f"limits of {c.kind} joints", c.name)
+        elif beyond:
+            self.report.drop("limits that the initial configuration violates", c.name)
+        else:
+            m.limit(f"limit of {name}", name, lower=low, upper=high)
 
     def add_rest(self, m: Mechanism) -> None:
         """Add springs, points and velocities."""

@@ -422,6 +422,8 @@ class _Composer(Builder):
                 )
             if c.stiffness or c.damping:
                 self.report.drop("springs or damping of joints through massless links", c.name)
+            if c.stops != (None, None):
+                self.report.drop("limits of joints through massless links", c.name)
         ends = (steps[0].first, steps[-1].second)
         names = "+".join(c.name for c in steps)
         for s in same:
@@ -640,7 +642,7 @@ def _check_numbers(parts: Parts) -> None:
         if link.mass < 0:
             raise parts.refuse(f"link '{link.name}': mass {link.mass:g} kg is negative")
     for c in parts.connections:
-        loads = [c.stiffness, c.damping, c.rest, c.armature]
+        loads = [c.stiffness, c.damping, c.rest, c.armature, *(x for x in c.stops if x is not None)]
         _within(
             parts, f"joint '{c.name}'", (*(x for f in c.frames for x in (f.turn, f.place)), loads)
         )

@@ -325,8 +325,9 @@ class _Reader:
         stiffness = 0.0 if "spring" in self.off else float(m.jnt_stiffness[j])
         damping = 0.0 if "damper" in self.off else float(m.dof_damping[dof])
         armature, at = float(m.dof_armature[dof]), m.jnt_qposadr[j]
-        if m.jnt_limited[j]:
-            self.report.drop("limits of joints", name)
+        limited = bool(m.jnt_limited[j])
+        if limited and kind not in (kinds["mjJNT_HINGE"], kinds["mjJNT_SLIDE"]):
+            self.report.drop("limits of balls", name)
         if m.dof_frictionloss[dof]:
             self.report.drop("dry friction of joints", name)
         for what in ("jnt_stiffnesspoly", "dof_dampingpoly"):
@@ -361,6 +362,9 @@ class _Reader:
                 rest=rest,
                 armature=armature,
             )
+            if limited:
+                low, high = (float(x - m.qpos[at]) for x in m.jnt_range[j])
+                joint.stops = (low, high)
         self.parts.connections.append(joint)
 
     def add_free_armature(self, body: str, armature: float) -> None:

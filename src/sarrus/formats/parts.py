@@ -123,9 +123,10 @@ class Connection:
 
     frames: in the first and in the second link; rest: angle or travel where its spring is free, relative to the
     authored configuration; armature: rotor inertia on its coordinate (of a ball: on its relative angular
-    velocity); motion: its prescribed motion, in the file's coordinate from frame to frame; start: that coordinate
-    at t = 0; stood: that coordinate in the authored configuration; length: of a distance [m], or the angle between
-    the axes of a universal joint [rad].
+    velocity); stops: lower and upper limit of its coordinate, relative to the authored configuration, None if
+    there is none; motion: its prescribed motion, in the file's coordinate from frame to frame; start: that
+    coordinate at t = 0; stood: that coordinate in the authored configuration; length: of a distance [m], or the
+    angle between the axes of a universal joint [rad].
     """
 
     name: str
@@ -138,6 +139,7 @@ class Connection:
     damping: float = 0.0
     rest: float = 0.0
     armature: float = 0.0
+    stops: tuple[float | None, float | None] = (None, None)
     motion: DriveMotion | None = None
     start: float | None = None
     stood: float = 0.0

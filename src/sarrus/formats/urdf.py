@@ -275,7 +275,7 @@ class _Reader:
             self.report.changed.append(f"joint '{name}' is {override}, as its closure file says")
             kind = {"SPHERICAL": SPHERICAL, "FIXED": WELD}.get(override, UNIVERSAL)
         self.believed += 6 - EQUATIONS.get(kind, 0)
-        self.limits(name, node)
+        stops = self.limits(name, node, kind)
         if kind == "floating":
             return
         if kind == UNIVERSAL:
@@ -294,6 +294,7 @@ class _Reader:
             return
         line = self.axis(node, f"joint '{name}'")
         joint = Connection(name, kind, first, second, (frame @ line, line))
+        joint.stops = stops
         self.load(joint, node)
         self.parts.connections.append(joint)
         self.mimic(joint, node)
@@ -330,12 +331,23 @@ class _Reader:
             if numbers(found, "friction", "0", 1, self.source)[0]:
                 self.report.drop("dry friction of joints", joint.name)
 
-    def limits(self, name: str, node: Node) -> None:
-        found = self.child(node, "limit")
-        if found is not None and {"lower", "upper"} & found.attributes.keys():
+    def limits(self, name: str, node: Node, kind: str) -> tuple[float | None, float | None]:
+        """Return the stops of a hinge or slider; report the others."""
+        found, stops = self.child(node, "limit"), (None, None)
+        given = set() if found is None else {"lower", "upper"} & found.attributes.keys()
+        continuous = self.text(node, "type").lower() == "continuous"
+        if found is not None and given and kind in (REVOLUTE, PRISMATIC) and not continuous:
+            # a bound that is not given is 0
+            low, high = (
+                float(numbers(found, word, "0", 1, self.source)[0]) for word in ("lower", "upper")
+            )
+            if low < high:
+                stops = (low, high)
+        if given and stops == (None, None):
             self.report.drop("limits of joints", name)
         if found is not None and {"effort", "velocity"} & found.attributes.keys():
             self.report.drop("limits of effort and velocity", name)
+        return stops
 
     def mimic(self, joint: Connection, node: Node) -> None:
         found = self.child(node, "mimic")

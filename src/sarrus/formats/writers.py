@@ -54,6 +54,8 @@ _CLOSURES = re.compile(rb"closed_loop: \[.*\]\ntype: \[.*\]\n")
 MOST_BYTES = 10_000_000
 # URDF requires limits on every slider.
 WIDE = '<limit lower="-1e9" upper="1e9" effort="1e9" velocity="1e9"/>'
+# rad or m: a stop that is never reached
+FAR = 1e9
 
 
 @dataclass(eq=False)
@@ -349,7 +351,23 @@ def _mjcf_joints(m: Mechanism, joint: WrittenJoint, report: Report) -> Iterator[
         if armature:
             loads["armature"] = float(armature)
         along = None if kind == "ball" else axis
+        low, high = stops_of(m, name)
+        if low is not None or high is not None:
+            # MJCF needs both
+            loads |= {"limited": "true", "range": np.array([_or(low, -FAR), _or(high, FAR)])}
         yield write_tag("joint", name=name, type=kind, pos=joint.at, axis=along, **loads)
+
+
+def stops_of(m: Mechanism, name: str) -> tuple[float | None, float | None]:
+    """Return the narrowest stops of a joint by its name in the file; None if there is none."""
+    found = [x for x in m.limits if name in (x.joint, f"{x.joint} travel")]
+    lower = [x.lower for x in found if x.lower is not None]
+    upper = [x.upper for x in found if x.upper is not None]
+    return max(lower, default=None), min(upper, default=None)
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else float(value)
 
 
 def _torsion(m: Mechanism, name: str, report: Report) -> dict[str, Any]:
@@ -502,7 +520,11 @@ class _Urdf:
         self, name: str, kind: str, parent: str, child: str, at: Floats, axis: Floats
     ) -> None:
         """Write a joint, with its child's frame at the joint."""
-        words = {"hinge": "continuous", WELD: "fixed", "slide": "prismatic"}
+        low, high = stops_of(self.m, name) if kind in ("hinge", "slide") else (None, None)
+        is_limited = low is not None or high is not None
+        hinge = "revolute" if is_limited else "continuous"
+        words = {"hinge": hinge, WELD: "fixed", "slide": "prismatic"}
+        range_ = {"lower": _or(low, -FAR), "upper": _or(high, FAR), "effort": FAR, "velocity": FAR}
         above = "world" if parent == GROUND else parent
         damping = plain_sum(t.damping for t in self.m.torsions if t.joint == name)
         self.lines += [
@@ -514,7 +536,8 @@ class _Urdf:
                 if kind in ("hinge", "slide", PLANAR)
                 else []
             ),
-            *([f"    {WIDE}"] if kind == "slide" else []),
+            *([f"    {WIDE}"] if kind == "slide" and not is_limited else []),
+            *([f"    {write_tag('limit', **range_)}/>"] if is_limited else []),
             *([f"    {write_tag('dynamics', damping=damping)}/>"] if damping else []),
             *(
                 f"    {write_tag('mimic', joint=other, multiplier=coupling.ratio)}/>"

@@ -135,8 +135,9 @@ _SCRATCH = (
     *("acc_more", "lam", "sq_e", "bl_ea", "bl_eb", "sq_l", "bl_l", "size", "log_size", "reach"),
     *("inverse", "newest", "columns"),
 )
-# Forms at an output follow from its configuration, whatever the other lanes do.
-_SCRATCH_OF_OUTPUTS = ("e",)
+# Forms at an output follow from its configuration, whatever the other lanes do; J and the factor from forms, or
+# `project_state` says which lanes keep theirs.
+_SCRATCH_OF_OUTPUTS = ("e", "J", "L")
 SCRATCH = frozenset(
     ["StepSeries.qc"]
     + [f"Workspace.{name}" for name in _SCRATCH]

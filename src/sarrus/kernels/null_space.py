@@ -268,7 +268,7 @@ def advance(form, ws, loads, h, refinements, project, fresh, basis, store, count
             now[j] = start[j] + h / 6.0 * (a0[i] + 2.0 * (k[1, 0, i] + k[1, 1, i]) + k[1, 2, i])
         if project:
             factorise_at(form, ws, end[0])
-            project_position(form, ws, loads, 4, 0.0, end[0])
+            project_position(form, ws, loads, 4, False, end[0])
             counters[FACTORISATIONS] += 1
         pivot, opening = evaluate(
             form, ws, loads, t + h, refinements, basis, end[0], now, end[1], end[2]

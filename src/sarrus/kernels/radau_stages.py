@@ -99,7 +99,7 @@ def follow_and_accelerate(form, ws, st, loads, k, t, tolerance):
         ws.L[n] = L[n]
     eval_drives(loads, t)
     eval_forms(form, q, ws.e)
-    project_position(form, ws, loads, MOST_CORRECTIONS, 0.0, q)
+    project_position(form, ws, loads, MOST_CORRECTIONS, False, q)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
     smallest, pivot_ratio = eval_pivots(form, ws.L, ws.reference_pivots)

@@ -284,9 +284,10 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         moved += largest
         better = now < left
         left = choose(active & better, now, left)
-        final = choose(largest <= same, LEFT_ROUND_OFF, ROUND_OFF)
+        final = choose(moved * largest <= ROUND_OFF, LEFT_ROUND_OFF, ROUND_OFF)
         active = active & better & (now > final)
-    far = moved > same
+    gap = eval_velocity_gap(form, ws, None, ws.v)
+    far = (moved > same) | (moved * gap > ROUND_OFF)
     if any_lane(far):
         # The other lanes keep J, so that their factor is the same again.
         eval_jacobian(form, ws.e, ws.J_after)
@@ -300,7 +301,6 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         if reference_pivots[k] > PERMANENT_PIVOT:
             smallest = min(smallest, pivot)
             pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
-    gap = eval_velocity_gap(form, ws, None, ws.v)
     solve_gaps(form, ws, 0)
     rough = ROUND_OFF / max(gap, ROUND_OFF) * smallest < EPS
     if any_lane(rough):
@@ -393,11 +393,17 @@ def eval_accelerations(form, ws, loads, damping, stiffness, refinements, out):
 @entry
 def eval_forces(form, ws, loads, out, forces):
     """Forces of the drives; nan near a singular configuration."""
+    # two conditions: whether there are loads is known at translation time
+    if loads is None:
+        for k in range(len(out.times)):
+            for m in range(forces.shape[1]):
+                forces[k, m] = np.nan
+        return
     for k in range(len(out.times)):
-        for m in range(forces.shape[1]):
-            forces[k, m] = np.nan
-        # in this order: without loads the rest is not compiled
-        if loads is not None and out.kept[k] != BESIDE:
+        if out.kept[k] == BESIDE:
+            for m in range(forces.shape[1]):
+                forces[k, m] = np.nan
+        else:
             start_angles(loads, out.angles[k])
             t, lam = out.times[k], ws.lam[0]
             accelerate(form, ws, loads, t, 0.0, 0.0, -1, out.q[k], out.v[k], ws.dq, lam)
@@ -438,7 +444,7 @@ def eval_readings(form, ws, loads, what, damping, stiffness, refinements, out, n
         eval_accelerations(form, ws, loads, damping, stiffness, refinements, out)
     elif what == NORMS:
         eval_norms(form, ws, loads, out, numbers)
-    else:
+    elif loads is not None:
         eval_forces(form, ws, loads, out, numbers)
 
 

@@ -2,8 +2,8 @@
 
 The steps are those of series_step.py and the outputs those of recording.py, so the numbers are bitwise those of a
 single run by `simulate`. Whatever `simulate` would decide in Python ends such a run as UNCERTAIN, and the run
-falls back to `simulate`: a step that ends near a singular configuration, whose branch has to be certified; an
-energy balance that requires a note; dampers that may be stiff; drives that contradict each other.
+falls back to `simulate`: a step that starts or ends near a singular configuration, whose branch has to be
+certified; an energy balance that requires a note; dampers that may be stiff; drives that contradict each other.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from .series_step import (
     LOSS,
     MOVED,
     PIVOT_RATIO,
+    REDUNDANT,
     RELAXED,
     RESTORED,
     STEPS,
@@ -44,6 +45,7 @@ from .series_step import (
     take_step,
 )
 from .simd import shared
+from .solve import count_redundant
 from .step_control import ASKED_AFTER, LEFT, STIFF, drift_at_rest, noted_drift
 
 # Columns read from configurations and from velocities.
@@ -251,6 +253,9 @@ def contradicts(form, ws, loads):
 def judge_step(form, ws, loads, rules, kept, seen, record):
     """Why the run has to fall back to `simulate` after a step; FULL if it continues."""
     if seen[PIVOT_RATIO] < SINGULAR_LANDING or kept.counters[RELAXED] >= CRAWLING_STEPS:
+        return UNCERTAIN
+    # The start was close to a singular configuration, which its pivots did not show.
+    if count_redundant(ws.reference_pivots) < kept.counters[REDUNDANT]:
         return UNCERTAIN
     if not is_balanced(ws, rules.setting, kept, record):
         return UNCERTAIN

@@ -35,6 +35,7 @@ from .return_codes import DONE, FULL, NOT_FINITE, OTHER_DIGITS, STUCK
 from .simd import choose, fill_lanes, rows_of_lanes, shared, width_of
 from .solve import (
     adds_up,
+    count_redundant,
     eval_pivots,
     factorise,
     factorise_exactly,
@@ -87,10 +88,12 @@ STEP_SHARE = 0.1
 # Largest admissible coefficient; doubles overflow at 1e308.
 LARGEST = 1e300
 
-# Indices of the counters. The last two: number of steps after which the tolerance is shared next, and number of
-# steps that ended near a singular configuration.
-STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, RELAXED, NEXT_SHARE, NEAR_SINGULAR = range(7)
-COUNTERS = 7
+# Indices of the counters. The last three: number of steps after which the tolerance is shared next, number of
+# steps that ended near a singular configuration, and number of equations that are redundant at the start.
+STEPS, REJECTED, COEFFICIENTS, FACTORISATIONS, RELAXED, NEXT_SHARE, NEAR_SINGULAR, REDUNDANT = (
+    range(8)
+)
+COUNTERS = 8
 # Indices of the balance of a run: energy at its start, largest kinetic energy and velocity so far, rounding error
 # of the time, time, tolerance of a step, sum of the magnitudes of all constant forces, largest velocity of which
 # the log was computed, and that log.
@@ -370,6 +373,7 @@ def begin(form, ws, loads, rules, t, kept):
         balance[WEIGHT] = weight
         balance[LOG_SPEED] = np.inf
         counters[NEXT_SHARE] = ASKED_AFTER
+        counters[REDUNDANT] = count_redundant(ws.reference_pivots)
 
 
 @kernel

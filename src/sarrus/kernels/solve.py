@@ -32,6 +32,7 @@ from .forms import (
     eval_forms,
     eval_jacobian,
 )
+from .simd import choose
 from .step_control import BESIDE, MOST_REFINEMENTS
 
 
@@ -123,6 +124,15 @@ def learn_pivots(form, L, reference_pivots):
                 regular = True
         if regular or (pivot > 0.0 and pivot * lost > PERMANENT_PIVOT):
             reference_pivots[k] = min(max(abs(reference_pivots[k]), pivot), 1.0)
+
+
+@kernel
+def count_redundant(reference_pivots):
+    """Number of equations that have been redundant at every configuration so far."""
+    count = 0
+    for k in range(len(reference_pivots)):
+        count += 1 if reference_pivots[k] <= PERMANENT_PIVOT else 0
+    return count
 
 
 @kernel
@@ -346,11 +356,11 @@ def refinements_for(smallest, tolerance):
 
 
 @kernel
-def project_position(form, ws, loads, iterations, same, q):
+def project_position(form, ws, loads, iterations, ends, q):
     """Newton's method for Phi(q) = 0 with the current factor; returns how far q moved (largest entry).
 
     ws.e, ws.phi: forms and constraints at q, on entry and on return. loads.drives.driven: right-hand sides of
-    drives. same: what is left after a change this small is rounding, if it is not larger than that.
+    drives. ends: whether to end when another change would only follow rounding.
     """
     moved = 0.0
     left = eval_constraints(form, ws.e, ws.phi)
@@ -368,7 +378,9 @@ def project_position(form, ws, loads, iterations, same, q):
         now = eval_constraints(form, ws.e, ws.phi)
         now = drive_constraints(form, loads, now, ws.phi)
         moved += largest
-        if not now < left or (largest <= same and now <= LEFT_ROUND_OFF):
+        # The factor is off by the whole way; what this change leaves is the product of both.
+        is_last = ends and moved * largest <= ROUND_OFF and now <= LEFT_ROUND_OFF
+        if is_last or not now < left:
             break
         left = now
     return moved
@@ -424,12 +436,17 @@ def project_state(form, ws, loads, t, damping, corrections, tolerance, same, q, 
         open_by = eval_constraints(form, ws.e, ws.phi)
         open_by = damping * drive_constraints(form, loads, open_by, ws.phi)
     factorise_damped(form, ws.J, open_by, ws.L)
-    moved = project_position(form, ws, loads, corrections, same, q)
-    if damping > 0.0 or not moved <= same:
-        eval_jacobian(form, ws.e, ws.J)
+    moved = project_position(form, ws, loads, corrections, same > 0.0, q)
+    gap = eval_velocity_gap(form, ws, loads, v)
+    # What another factor would change in the velocity is the product of both.
+    again = damping > 0.0 or not (moved <= same and moved * gap <= ROUND_OFF)
+    if again:
+        eval_jacobian(form, ws.e, ws.J1)
+        for k in range(len(ws.J)):
+            # Other runs in lanes keep J, and so their factor.
+            ws.J[k] = choose(again, ws.J1[k], ws.J[k])
         factorise(form, ws.J, ws.L)
     smallest, pivot_ratio = eval_pivots(form, ws.L, ws.reference_pivots)
-    gap = eval_velocity_gap(form, ws, loads, v)
     allowed = max(tolerance, ROUND_OFF / max(gap, ROUND_OFF)) if same > 0.0 else tolerance
     solve_gaps(form, ws, refinements_for(smallest, allowed))
     turned = add_to_velocity(form, ws, v)

@@ -81,6 +81,15 @@ class Action:
         drives, joints = [d.name for d in m.drives], {j.name: j for j in m.joints}
         if self.kind == RELEASE and self.of not in (*drives, *joints):
             yield f"{self}: no drive or joint has that name; {describe_known(self.of, [*drives, *joints])}"
+        elif self.kind == RELEASE and any(
+            d.name == self.of and joints[d.joint].kind.row.is_link
+            for d in m.drives
+            if d.joint in joints
+        ):
+            yield (
+                f"{self}: it drives the length of a massless link, which nothing else determines; drive a "
+                "prismatic joint instead"
+            )
         elif self.kind == ENGAGE and self.of not in drives:
             yield f"{self}: no drive has that name; {describe_known(self.of, drives)}"
         elif self.kind == LOCK:
@@ -115,6 +124,11 @@ def lockable_problems(joint: str, what: str, joints: Mapping[str, Joint]) -> Ite
     """Problems of a joint whose coordinate is to be locked or limited; joints: all, by name."""
     if joint not in joints:
         yield f"{what}: there is no joint '{joint}'; {describe_known(joint, joints)}"
+    elif joints[joint].kind.row.is_link:
+        yield (
+            f"{what}: joint '{joint}' is a massless link, whose length never changes by itself; use a "
+            "prismatic joint"
+        )
     elif not joints[joint].kind.row.coordinate:
         kinds = ", ".join(
             dict.fromkeys(j.kind.value for j in joints.values() if j.kind.row.coordinate)
@@ -170,12 +184,12 @@ def engage(drive: str) -> Action:
 
 
 def lock(joint: str) -> Action:
-    """Action of an event: the joint keeps its angle, travel or length from there on; a plastic impact.
+    """Action of an event: the joint keeps its angle or travel from there on; a plastic impact.
 
     Parameters
     ----------
     joint
-        Name of a revolute, prismatic, cylindrical or distance joint of two bodies.
+        Name of a revolute, prismatic or cylindrical joint of two bodies.
     """
     return Action(LOCK, as_word(joint, "joint to lock"))
 

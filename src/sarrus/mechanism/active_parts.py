@@ -7,12 +7,12 @@ the same bodies, joints and lockable joints as the mechanism of the run, so all 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..tracing import length_of
 from .actions import (
     ENGAGE,
     LOCK,
@@ -140,10 +140,10 @@ class ActiveParts:
         new = m.copy()
         kept = (d for d in m.drives if d.name not in self.released)
         new.drives = [replace(d, offset=self.offsets.get(d.name, 0.0)) for d in kept]
-        new.drives += [_hold(m, lock_name(j), j, x) for j, x in self.locks.items()]
+        new.drives += [_hold(lock_name(j), j, x) for j, x in self.locks.items()]
         limits = {limit.name: limit for limit in m.limits}
         for name, side in self.stops.items():
-            new.drives.append(_hold(m, name, limits[name].joint, limits[name].sides[side]))
+            new.drives.append(_hold(name, limits[name].joint, limits[name].sides[side]))
         for path, value in self.numbers.items():
             block, name, number = split_path(path)
             now = np.asarray(value, dtype=float)
@@ -171,24 +171,30 @@ def lock_name(joint: str) -> str:
     return f"{joint} lock"
 
 
-def start_of(m: Mechanism, joint: str) -> float:
-    """The coordinate of a joint at the initial configuration: 0, or its length [m]."""
-    found = next(j for j in m.joints if j.name == joint)
-    if not found.kind.row.is_link:
-        return 0.0
-    return float(length_of(found.places[1].tolist(), found.places[0].tolist()))
-
-
-def _hold(m: Mechanism, name: str, joint: str, value: float) -> Drive:
+def _hold(name: str, joint: str, value: float) -> Drive:
     """A drive that keeps the coordinate of a joint at a value."""
-    start = start_of(m, joint)
-    return Drive(name, joint, Polynomial((start,)), value - start)
+    return Drive(name, joint, Polynomial((0.0,)), value)
 
 
-def joints_to_hold(m: Mechanism, events: list[Event]) -> list[str]:
+def _joints_to_hold(m: Mechanism, events: list[Event]) -> list[str]:
     """Joints that events may lock or whose drives they may release; empty if no event acts."""
     actions = [action for event in events for action in event.then]
     if not actions:
         return []
     locked = {action.of for action in actions if action.kind == LOCK}
     return sorted({*locked, *(drive.joint for drive in m.drives)})
+
+
+def prepare_actions(mechanism: Mechanism, events: Sequence[Event]) -> Mechanism:
+    """The mechanism, with the joints that events may lock or release; raises MechanismError for unknown names."""
+    problems = [
+        line for event in events for action in event.then for line in action.problems(mechanism)
+    ]
+    if problems:
+        raise MechanismError("\n".join(problems))
+    held = _joints_to_hold(mechanism, [*mechanism.events, *events])
+    if held == mechanism.lockable:
+        return mechanism
+    mechanism = mechanism.copy()
+    mechanism.lockable = held
+    return mechanism

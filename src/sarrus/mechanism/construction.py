@@ -34,6 +34,8 @@ KINDS = (RR, RP, PR, RPR)
 
 # circles touch within rounding: the fraction of a squared length that counts as zero
 TOUCHING = 1e-12
+# share of the longer link: joints that are closer lie on each other
+SAME_PLACE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class ConstructionCalls:
             return _add_cylinder(m, name, names, pins, sizes, masses)
         if kind == RR:
             place = meet_circles(pins[0], sizes[0], pins[1], sizes[1], side or LEFT, what)
+            _note_same_place(m, what, place, sizes, LEFT if side == RIGHT else RIGHT)
             links = [_add_link(m, names[i], pins[i].place, place, masses[i], spots) for i in (0, 1)]
             m.revolute(name, *links, at=place)
             for pin, link in zip(pins, links, strict=True):
@@ -445,12 +448,23 @@ def _hinge(m: Mechanism, pin: Pin, body: str) -> None:
     m.revolute(pin.name, pin.body, body, at=pin.place)
 
 
+def _note_same_place(
+    m: Mechanism, what: str, place: Floats, sizes: Sequence[float], other: str
+) -> None:
+    """Note a new joint on top of another one: a mirrored dyad is often placed there by mistake."""
+    for joint in m.joints:
+        if joint.at is not None and np.linalg.norm(joint.at - place) <= SAME_PLACE * max(sizes):
+            m.told.append(
+                f"{what} lies on joint '{joint.name}', at {show(place)}; side='{other}' gives the other place"
+            )
+
+
 def _guide(m: Mechanism, pin: Pin, slider: str, place: Floats, along: Floats) -> None:
     """Let a slider move along a line of the body that has a named point."""
     if any(joint.name == pin.name for joint in m.joints):
         raise MechanismError(
-            f"'{pin.name}' is a joint; a slider needs a named point on the body that guides it: add it by "
-            "point(name, body, at)"
+            f"'{pin.name}' is a joint; a slider needs a named point on the body that guides it: add one by "
+            "point(name, body, at), in a file under points:"
         )
     m.drop_point(pin.name)
     # the line belongs to the first body: a guiding rod needs the point on itself

@@ -732,7 +732,7 @@ class LoadCalls:
         upper: float | str | None = None,
         restitution: float = 0.0,
     ) -> JointLimit:
-        """Limit the angle, travel or length of a joint by stops.
+        """Limit the angle or travel of a joint by stops.
 
         At a stop the rate of the coordinate is reversed and multiplied by the restitution (Newton's rule); the
         impulse acts on the whole mechanism. A joint that comes to rest stays at the stop until the force there
@@ -743,8 +743,8 @@ class LoadCalls:
         name : str
             Name of the limit, or of the joint; then the limit is called "<joint> limit".
         joint : Joint or str, optional
-            A revolute joint (angle [rad], 0 at the start), a prismatic or cylindrical joint (travel [m], 0 at the
-            start), or a distance joint (length [m]).
+            A revolute joint (angle [rad], 0 at the start), or a prismatic or cylindrical joint (travel [m], 0 at
+            the start).
         lower, upper : float, optional
             The stops, in SI or with a unit; at least one.
         restitution : float, optional

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..tracing import UNUSABLE, is_usable, larger, length_of
+from ..tracing import UNUSABLE, is_usable
 from .actions import lockable_problems
 from .elements import Element, NameRegistry
 
@@ -18,8 +18,8 @@ class JointLimit(Element):
     """Stops of a joint: its coordinate stays between `lower` and `upper`; None: no stop on that side.
 
     The coordinate of a revolute joint is its angle [rad], that of a prismatic or cylindrical joint its travel [m],
-    both counted from the initial configuration; that of a distance joint is its length [m]. restitution: speed
-    after an impact over the speed before it, 0 to 1.
+    both counted from the initial configuration. restitution: speed after an impact over the speed before it, 0 to
+    1.
     """
 
     joint: str
@@ -51,17 +51,13 @@ class JointLimit(Element):
         if not 0.0 <= self.restitution <= 1.0:
             yield f"{what}: restitution = {self.restitution:g}; give a number from 0 to 1"
         joint = known.joints[self.joint]
-        start, unit = 0.0, "rad" if joint.kind.row.coordinate == "angle" else "m"
-        if joint.kind.row.is_link:
-            start = length_of(joint.places[1].tolist(), joint.places[0].tolist())
-        rounding = 1e-12 * larger(1.0, abs(start))
+        unit = "rad" if joint.kind.row.coordinate == "angle" else "m"
         for word, value in self.sides.items():
-            beyond = (value - start) * (1.0 if word == LOWER else -1.0)
-            if beyond > rounding:
+            if (value > 1e-12) if word == LOWER else (value < -1e-12):
                 yield (
-                    f"{what}: the {joint.kind.row.coordinate} of joint '{joint.name}' is {start:.9g} {unit} at "
-                    f"the start, beyond its {word} stop at {value:.9g} {unit}; it counts from the initial "
-                    "configuration: move the stop or the start"
+                    f"{what}: the {joint.kind.row.coordinate} of joint '{joint.name}' counts from the initial "
+                    f"configuration, which is beyond the {word} stop at {value:.9g} {unit}; move the stop or the "
+                    "start"
                 )
 
     def data(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from . import radau
 from .method import Run, Start, warm_up
 from .outcome import Outcome
 from .radau import Radau
-from .series import Series
+from .series import Series, repeat_if_needed
 from .series import run as series_alone
 from .time_loop import Steps, Stopwatch, run_steps
 
@@ -62,7 +62,8 @@ def run(problem: Run) -> Outcome:
     # the first trial of radau may have to wait for its kernels; this time does not count as solve time
     timings = {**outcome.timings, "compile": move.compile_seconds}
     if not move.why:
-        return replace(outcome, method="series", timings=timings)
+        outcome = repeat_if_needed(problem, series, replace(outcome, timings=timings))
+        return replace(outcome, method="series")
     return replace(outcome, method="radau", timings=timings, notes=[move.why, *outcome.notes])
 
 

@@ -13,6 +13,7 @@ Contradicting drives leave a gap along an l with l^T J = 0 far from any dead cen
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -75,8 +76,7 @@ class _Driven:
         self._model = model
         self._drives = drives = model.loads.drives
         self._constraints = Constraints(model.form)
-        # rank of J along the motion: it may be lower at the start or the end of a run
-        self._rank = max(self._rank_at(q) for q in (states.places[0], states.last[1]))
+        self._ends = states.places[0], states.last[1]
         self._motions = [
             MotionPieces(
                 drives.breaks[first:last], drives.polynomials[first:last], *drives.sines[m].tolist()
@@ -85,6 +85,11 @@ class _Driven:
                 zip(drives.pieces[:-1], drives.pieces[1:], strict=True)
             )
         ]
+
+    @cached_property
+    def _rank(self) -> int:
+        """Rank of J along the motion: it may be lower at the start or the end of a run."""
+        return max(self._rank_at(q) for q in self._ends)
 
     def gaps(self, t: float, q: Floats) -> tuple[Floats, Floats]:
         """Return Phi - phi0 and phi0' at a time and configuration."""
@@ -129,6 +134,9 @@ class _Driven:
         A run that could not continue kept its loops closed; there the rates of the drives show the contradiction.
         """
         phi, rates = self.gaps(t, q)
+        if ended and np.linalg.norm(phi) <= CONTRADICTION:
+            # closed loops: the component below is not larger
+            return ""
         if not rates.any():
             # a motion that is about to start still has zero rates
             rates = self.gaps(t + ABOUT * duration, q)[1]

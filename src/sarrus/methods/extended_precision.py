@@ -56,6 +56,8 @@ from ..thresholds import (
 
 # steps per call
 ROOM = 4
+# largest number of steps that end next to a singular configuration at which the run starts
+MOST_LEAVING = 40
 # number of coefficients that determine a mismatch, and the largest number of weak directions: each needs one
 # series
 HIGHEST = 6
@@ -80,7 +82,7 @@ def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
     """Return a note if a tolerance is tighter than `held`, by default the limit of double precision."""
     if tolerance >= held:
         return []
-    return [f"tolerance {tolerance:g} is below what double precision holds; {held:g} was used"]
+    return [f"tolerance {tolerance:g} is below the limit of double precision; {held:g} was used"]
 
 
 class ExtendedSteps(NamedTuple):
@@ -158,8 +160,10 @@ class MoreDigits:
             rest = set_apart(room.some(steps, most)._replace(coefficients=some))
             reason, more = kernels.advance(form, ws, loads, rules, t, wide, rest, seen[steps:])
             spoilt = wide.counters[SPOILT] > kept.counters[SPOILT]
-            crawls = seen[steps : steps + more, kernels.PIVOT_RATIO] < SINGULAR_LANDING
-            if spoilt.any() or crawls.any() or reason not in GOOD:
+            low = seen[: steps + more, kernels.PIVOT_RATIO] < SINGULAR_LANDING
+            # a run that starts next to a singular configuration needs some steps to leave it
+            crawls = np.count_nonzero(low) > (MOST_LEAVING if stretch.t == 0.0 else 0)
+            if spoilt.any() or crawls or reason not in GOOD:
                 ws.reference_pivots[:] = reference_pivots
                 return None
             room.coefficients[steps : steps + more] = narrow(coefficients[:more])
@@ -192,12 +196,12 @@ class MoreDigits:
             return None
         tried = ROUND_OFF
         for _ in range(rounds):
-            base = self.expand(t, state, change)
+            base = self.expand(t, state, change)[-HIGHEST:]
             size = np.abs(base).max(axis=1, keepdims=True)
             # where nothing moves yet, no coefficient grows
             size[size == 0.0] = 1.0
             growth = [
-                narrow((self.expand(t, state, change + tried * u) - base) / size).ravel()
+                narrow((self.expand(t, state, change + tried * u)[-HIGHEST:] - base) / size).ravel()
                 for u in weak.T
             ]
             series = np.array([*growth, narrow(base / size).ravel()])
@@ -215,11 +219,17 @@ class MoreDigits:
         return self._form._replace(phi0=shift(self._form.phi0, by))
 
     def expand(self, t: float, state: Floats, change: Floats | float = 0.0) -> np.ndarray:
-        """Return the highest coefficients of the motion from a state, with changed right-hand sides."""
+        """Return all coefficients of the motion from a state, with changed right-hand sides."""
         form = self._changed(change)
         coefficients = widen(np.zeros((HIGHEST_ORDER + 1, state.shape[1])))
         kernels.expand(form, self._ws, self._loads, t, EVERY, widen(state), coefficients)
-        return coefficients[-HIGHEST:]
+        return coefficients
+
+    def predict(self, t: float, kept: kernels.StepperState) -> Floats | None:
+        """Return the coefficients of the smoothest motion from a state, in doubles; None if there is none."""
+        change = self._find_misfit(t, kept, ROUNDS)
+        series = None if change is None else narrow(self.expand(t, kept.state, change))
+        return series if series is not None and np.isfinite(series).all() else None
 
     def notes(self) -> list[str]:
         """Return notes for the user."""
@@ -230,14 +240,14 @@ class MoreDigits:
                 "that these are passed and not missed"
             )
             notes.append(
-                f"{self.taken} steps near singular configurations, or where equations depend on each other, were "
-                "taken with twice the digits of doubles" + (fitted if self._mended else "")
+                f"{self.taken} steps near singular configurations, or where constraints are redundant, were "
+                "computed in extended precision" + (fitted if self._mended else "")
             )
         if self._alone is not None:
             notes.append(
-                f"from t = {self._alone:.6g} s on more digits lead nowhere (motions touch, or equations "
-                "contradict each other in their last digits): doubles go on alone, and hold some "
-                f"{HELD_THROUGH:g} of the mechanism's length after crossings"
+                f"from t = {self._alone:.6g} s on extended precision does not help (branches with a common "
+                "tangent, or equations that contradict each other in their last digits): the run continues in "
+                f"double precision, accurate to about {HELD_THROUGH:g} of the mechanism's length after crossings"
             )
         held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
         return [*notes, *describe_floor(self._asked, held)]

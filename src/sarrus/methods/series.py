@@ -33,6 +33,7 @@ from ..kernels.applied_forces import acts, is_damped, make_loads
 from ..kernels.compiler import COMPILES
 from ..kernels.layout import StepPolynomials, give_spare, make_workspace, take_spare
 from ..kernels.series_step import LOSS, MOVED, PIVOT, PIVOT_RATIO, RESTORED
+from ..kernels.solve import relative_pivot
 from ..kernels.step_control import (
     BUFFER_BYTES,
     CORRECTIONS,
@@ -46,7 +47,9 @@ from ..kinematics.gap_closing import DENSE
 from ..model.connected_parts import is_one_part
 from ..thresholds import (
     AGREEING_PLACE,
+    HIDDEN_RANK,
     KEPT_RANK,
+    PERMANENT_PIVOT,
     RANK_TOLERANCE,
     RESOLVED_PIVOT,
     SAME_FACTOR,
@@ -103,6 +106,8 @@ class Certificate:
         self._before: tuple[StepPolynomials, Floats] | None = None
         # whether the branch is still uncertain there
         self._waits = False
+        # whether the series of the first step is resolved: not if it starts too close to a singular configuration
+        self.start_resolved = True
 
     @property
     def is_open(self) -> bool:
@@ -132,7 +137,10 @@ class Certificate:
             pieces, seen = _join(self._before[0], pieces), np.concatenate([self._before[1], seen])
         self._before = None
         for first, last in find_stretches(seen[:, PIVOT_RATIO]):
-            leap, certain = _judge(pieces, seen, (first, last), measure, ended=ended)
+            blind = not self.start_resolved and pieces.starts[0] == 0.0
+            leap, certain = _judge(
+                pieces, seen, (first, last), measure, since=int(blind), ended=ended
+            )
             if leap is not None:
                 return leap._replace(step=leap.step - earlier)
             if last == len(seen):
@@ -175,9 +183,12 @@ def _judge(
     stretch: tuple[int, int],
     measure: Measure,
     *,
+    since: int,
     ended: bool,
 ) -> tuple[Leap | None, int]:
     """Return a jump if the run left its branch, and the last certified step end.
+
+    since: the first step whose series may predict others.
 
     There is no jump if the run is certified after the neighbourhood, or has not left it yet but is on its way.
 
@@ -186,7 +197,9 @@ def _judge(
     """
     first, last = stretch
     pivots = seen[:, PIVOT]
-    gates = [n for n in range(max(0, first - BEFORE), first + 1) if _predicts(pieces, pivots, n)]
+    gates = [
+        n for n in range(max(since, first - BEFORE), first + 1) if _predicts(pieces, pivots, n)
+    ]
     certain = first - 1
     best: Leap | None = None
     for x in range(first, min(last + BEHIND, len(seen))):
@@ -261,6 +274,8 @@ START = 1e-6
 # tolerance at which a run is repeated that ended near a singular configuration: its steps use extended precision
 # there
 EXTENDED = 1e-12
+# the smallest reference of a pivot that is not redundant
+SMALLEST_REFERENCE = 1.01 * PERMANENT_PIVOT
 
 
 def _make_room(
@@ -288,24 +303,36 @@ def run(problem: Run, method: str = "") -> Outcome:
     method: "series" if another method chose it.
     """
     series = Series(problem)
-    outcome = run_steps(problem, series, method=method)
-    series.release()
-    watch = outcome.watch
+    return repeat_if_needed(problem, series, run_steps(problem, series, method=method), method)
+
+
+def repeat_if_needed(problem: Run, series: Series, outcome: Outcome, method: str = "") -> Outcome:
+    """Repeat a run in extended precision if it ended, or started, close to a singular configuration.
+
+    At the start doubles take an equation whose pivot is below PERMANENT_PIVOT for redundant. If J shows that it is
+    not, the run was neither certified nor accurate there: the repeated run replaces it, whatever its end.
+    """
+    watch, failed = outcome.watch, outcome.status == status.Status.NOT_CONVERGED
     # a run that did not leave its start has no motion to follow
-    if watch is None or watch.until - problem.begin <= START * problem.duration:
+    left = watch is not None and watch.until - problem.begin > START * problem.duration
+    suspect = left and COMPILES and (failed or series.lost_redundancy)
+    hidden = series.find_hidden_pivots() if suspect else None
+    series.release()
+    tight = wants_digits(problem.setting)
+    if watch is None or not suspect or (hidden is None and (tight or not failed)):
         return outcome
-    failed = outcome.status == status.Status.NOT_CONVERGED
-    if not (failed and COMPILES) or wants_digits(problem.setting):
+    seconds = 0.0 if tight else warm_up("series", run, problem.model, {}, tight=True)
+    finer = problem if tight else replace(problem, setting=EXTENDED)
+    again = run_steps(finer, Series(finer, hidden=hidden), method=method)
+    if failed and not again.status.success:
         return outcome
-    seconds = warm_up("series", run, problem.model, {}, tight=True)
-    finer = replace(problem, setting=EXTENDED)
-    again = run_steps(finer, Series(finer), method=method)
-    if not again.status.success:
-        return outcome
-    note = (
+    where = (
         f"in double precision the run at tolerance {problem.setting:g} ended at t = {watch.until:.6g} s, near a "
-        f"singular configuration; it was repeated at {EXTENDED:g}, in extended precision there"
+        "singular configuration"
     )
+    if not failed:
+        where = "the run starts close to a singular configuration, which doubles do not resolve"
+    note = f"{where}; it was repeated at {finer.setting:g}, in extended precision there"
     timings = {name: outcome.timings[name] + again.timings[name] for name in TIMINGS}
     timings["compile"] = seconds
     return replace(again, notes=[note, *again.notes], timings=timings)
@@ -318,13 +345,19 @@ class Series:
     certified = True
     remedy = "loosen the tolerance"
 
-    def __init__(self, problem: Run, start: Start | None = None) -> None:
+    def __init__(
+        self, problem: Run, start: Start | None = None, hidden: tuple[Floats, float] | None = None
+    ) -> None:
+        """hidden: see `find_hidden_pivots`."""
         self._problem = problem
         self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
         self._ws = take_spare(
             model.structure.spare, SERIES_SPACE, lambda: make_workspace(model.form, HIGHEST_ORDER)
         )
+        self._start_pivot = 1.0
+        if hidden is not None:
+            self._ws.reference_pivots[:], self._start_pivot = hidden
         self._loads = make_loads(model.loads, HIGHEST_ORDER)
         rows = HIGHEST_ORDER + 1
         readings = len(model.loads.torsions.first) + 1 if self._loads is not None else 0
@@ -378,6 +411,40 @@ class Series:
         """Whether the run is inside a singular neighbourhood, so that the certificate needs later steps."""
         return self._certificate.is_open
 
+    @property
+    def lost_redundancy(self) -> bool:
+        """Whether fewer equations are redundant than were at the start."""
+        now = np.count_nonzero(self._ws.reference_pivots <= PERMANENT_PIVOT)
+        return bool(now < self._kept.counters[kernels.REDUNDANT])
+
+    def find_hidden_pivots(self) -> tuple[Floats, float] | None:
+        """Return reference pivots, and the smallest one, if J has a higher rank at the start than its pivots show.
+
+        A pivot is the square of a singular value: below 1e-8 it may belong to a redundant equation. The singular
+        values themselves have twice the digits. The reference is the largest pivot of the run, or the smallest
+        that counts.
+        """
+        model, form = self._problem.model, self._problem.model.form
+        if model.coordinates > DENSE or self._problem.start is not None:
+            return None
+        values = np.linalg.svd(
+            self._constraints.jacobian(np.zeros(model.coordinates)), compute_uv=False
+        )
+        rank = np.count_nonzero(values > HIDDEN_RANK * values.max(initial=0.0))
+        ws = make_workspace(form, HIGHEST_ORDER)
+        state = np.array([np.zeros(model.coordinates), self._problem.velocity])
+        kernels.polish(form, ws, self._loads, 0.0, state)
+        pivots = np.array([relative_pivot(form, ws.L, k) for k in range(model.equations)])
+        low = np.flatnonzero(pivots <= PERMANENT_PIVOT)
+        hidden = int(rank) - (len(pivots) - len(low))
+        if hidden <= 0:
+            return None
+        # the others have theirs already; otherwise they would seem to exchange roles with the hidden ones
+        out = np.where(pivots > PERMANENT_PIVOT, np.minimum(pivots, 1.0), 0.0)
+        found = low[np.argsort(pivots[low])][-hidden:]
+        out[found] = np.maximum(np.abs(self._ws.reference_pivots[found]), SMALLEST_REFERENCE)
+        return out, float(pivots[found].min())
+
     def apart(self, q: Floats) -> float:
         """Return the distance from a configuration near the last step end to the nearest other branch."""
         return self._measure(q, self._root)
@@ -397,6 +464,9 @@ class Series:
         room = pieces._replace(coefficients=pieces.coefficients[:most])
         with clock("solve"):
             reason, steps = self._take(room)
+            if self._start_pivot < 1.0 and not (self._t or self._digits.taken):
+                resolved = self._resolve_start() or self._start_pivot > RESOLVED_PIVOT
+                self._certificate.start_resolved = resolved
             self._find_most_regular(steps)
             leap = self._certificate.look(
                 pieces, self._seen[:steps], self._measure, ended=reason == return_codes.DONE
@@ -456,6 +526,18 @@ class Series:
                 kept.balance[kernels.LOCAL] = self._digits.without
             elif reason != return_codes.OTHER_DIGITS:
                 return reason, steps
+
+    def _resolve_start(self) -> bool:
+        """Replace the series of the first step by one in extended precision; return whether there is one."""
+        kept = self._kept._replace(
+            state=np.array([np.zeros_like(self._problem.velocity), self._problem.velocity]),
+            carried=np.zeros_like(self._kept.carried),
+        )
+        series = self._digits.predict(0.0, kept)
+        if series is None:
+            return False
+        self._pieces.coefficients[0], self._pieces.orders[0] = series, len(series) - 1
+        return True
 
     def _find_most_regular(self, steps: int) -> None:
         """Store the step end with the largest pivots; chunks may start at singular configurations."""
@@ -525,7 +607,9 @@ class Series:
                     "steps can separate; the run continues along the branch it came from"
                 )
                 return return_codes.FULL, n + 1
-        elif self._anew < ANEW and leap.time > pieces.starts[0]:
+        elif (
+            self._anew < ANEW and leap.time > pieces.starts[0] and self._certificate.start_resolved
+        ):
             # another step end before the neighbourhood gives other series
             self._anew += 1
             k = int(np.searchsorted(pieces.starts[:steps], leap.time)) - 1
@@ -614,7 +698,7 @@ def describe_relaxed_steps(relaxed: int, moved: float, lost: float) -> list[str]
     if not relaxed:
         return []
     return [
-        f"{relaxed} steps could not hold the tolerance in double precision, as close to a singular "
-        "position or where a force is not smooth (a spring of length zero); the largest correction "
-        f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
+        f"{relaxed} steps could not meet the tolerance in double precision, as close to a singular "
+        "configuration or where a force is not smooth (a spring of length zero); the largest correction "
+        f"there was {moved:.1e} of the mechanism's length, the sum of possible errors {lost:.1e}"
     ]

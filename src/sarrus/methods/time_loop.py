@@ -41,7 +41,7 @@ class Stopwatch:
         self.timings = {"solve_cpu": 0.0, "solve_wall": 0.0, "record_cpu": 0.0, "record_wall": 0.0}
 
     def __call__(self, what: str) -> Stopwatch:
-        """Count the time of a block as "solve" or "record"."""
+        """Count the time of a block as "solve" or "record"; blocks are not nested."""
         self._what = what
         return self
 

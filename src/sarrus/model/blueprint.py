@@ -73,9 +73,7 @@ class Blueprint:
     def digest(self) -> bytes:
         """A digest that is equal for equal blueprints."""
         digest = hashlib.sha256()
-        _feed(
-            digest, [x for name, x in vars(self).items() if name not in ("user_calls", "doubtful")]
-        )
+        _feed(digest, [x for name, x in vars(self).items() if name != "user_calls"])
         return digest.digest()
 
     def make(self, mechanism: Mechanism, values: Any, structure: Structure) -> Model:

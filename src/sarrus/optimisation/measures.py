@@ -219,7 +219,7 @@ def read_measure(given: Any, what: str) -> Measure:
             raise ValueError(f"{what}: '{key}' does not belong to '{word}'; {near}")
     if word != "time" and (not isinstance(of, str) or not of):
         raise ValueError(f"{what}: {word} = {of!r}; give the name of a quantity or a point")
-    weight = _number(given.get("weight", 1.0), f"{what}, weight")
+    weight = read_number(given.get("weight", 1.0), f"{what}, weight")
     times = _times(given["at"], what) if given.get("at") is not None else None
     text = f"{word} of {of}"
     event, to = None, None
@@ -280,13 +280,14 @@ def _targets(given: Any, word: str, times: Floats | None, what: str) -> Any:
 
 
 def _times(given: Any, what: str) -> Floats:
-    times = np.atleast_1d(np.array([_number(x, f"{what}, at") for x in np.atleast_1d(given)]))
+    times = np.atleast_1d(np.array([read_number(x, f"{what}, at") for x in np.atleast_1d(given)]))
     if not len(times) or (times < 0.0).any() or (np.diff(times) <= 0.0).any():
         raise ValueError(f"{what}: at = {given!r}; give increasing times from 0 on [s]")
     return times
 
 
-def _number(given: Any, what: str) -> float:
+def read_number(given: Any, what: str) -> float:
+    """A finite number; raises ValueError for anything else; what: where it is written."""
     try:
         number = float(given)
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ from ..sensitivities.run_parameters import DrawnParameters, RecipeParameters
 from ..settings import check_outputs, check_seconds
 from ..simulate import simulate
 from .design_run import DesignRun
-from .measures import ComponentReduction, Measure, read_measure
+from .measures import ComponentReduction, Measure, read_measure, read_number
 
 # outputs of a run, if no output step is given
 OUTPUTS = 200
@@ -272,9 +272,7 @@ def _limit(given: Any, what: str) -> MeasureLimit:
     words = [w for w in BOUNDS if w in given]
     if len(words) != 1:
         raise ValueError(f"{what} has {len(words)} bounds; give one of {', '.join(BOUNDS)}")
-    bound = float(given[words[0]])
-    if not np.isfinite(bound):
-        raise ValueError(f"{what}: {words[0]} = {bound:g}; give a finite number")
+    bound = read_number(given[words[0]], f"{what}, {words[0]}")
     measure = read_measure({k: x for k, x in given.items() if k != words[0]}, what)
     low = bound if words[0] != "at_most" else -np.inf
     high = bound if words[0] != "at_least" else np.inf
@@ -284,4 +282,7 @@ def _limit(given: Any, what: str) -> MeasureLimit:
 def is_minimax(problem: OptimisationProblem) -> bool:
     """Whether the objective is one extreme whose components can be bounded one by one."""
     wanted = ComponentReduction.MINIMUM if problem.maximise else ComponentReduction.MAXIMUM
-    return len(problem.objective) == 1 and problem.objective[0].reduction is wanted
+    if len(problem.objective) != 1:
+        return False
+    [measure] = problem.objective
+    return measure.reduction is wanted and measure.weight > 0.0

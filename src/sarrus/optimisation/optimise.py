@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,17 @@ import numpy as np
 from ..disk import read_file, write_file
 from ..mechanism import MechanismError
 from ..progress import tell
-from .optimisation_problem import Evaluation, OptimisationProblem
+from .optimisation_problem import Evaluation, OptimisationProblem, Variable
 from .optimum import Optimum
-from .search import FEASIBLE, METHODS, Search, SearchEnd
+from .search import FEASIBLE, METHODS, STATUSES, Search, SearchEnd
 from .starting_points import choose_starts
 
 VERSION = 1
 MOST_BYTES = 50_000_000
 # designs between two versions of the state file
 EVERY = 5
+# designs of a usual search, for the progress
+USUAL = 20
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ def run_optimisation(
     for name, number in (("starts", starts), ("max_iterations", most_iterations)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise ValueError(f"{name} = {number!r}; give a whole number from 1")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed = {seed!r}; give a whole number from 0")
     first = problem.evaluate(problem.start)
     if first.failure:
         raise MechanismError(f"the start cannot be measured: {first.failure}")
@@ -59,10 +63,16 @@ def run_optimisation(
     memory = StateFile(state, _identity(problem, starts, seed, method, most_iterations))
     points = memory.load(log) or [x.tolist() for x in choose_starts(search, starts, seed)]
     log.searches = len(points)
+
+    def note(found: Evaluation) -> None:
+        log.add(found)
+        if not len(log.history) % EVERY:
+            memory.save(points, log, log.current)
+
+    search.listener = note
     for number in range(len(log.ends), len(points)):
-        log.number = number
+        log.number, log.mine = number, 0
         begin = memory.take_current(number) or points[number]
-        search.heard = lambda found: (log.add(found), memory.save(points, log, often=False))  # type: ignore[func-returns-value, assignment]
         end = search.run(np.array(begin))
         end.start = list(points[number])
         log.ends.append(end)
@@ -89,9 +99,15 @@ class OptimisationLog:
         self._search, self._progress = search, progress
         self.ends: list[SearchEnd] = []
         self.history: list[tuple[int, float, float]] = []
-        self.number, self.searches = 0, 1
+        # the present search, its designs, all searches
+        self.number, self.mine, self.searches = 0, 0, 1
         self.current: list[float] | None = None
         self._best = np.nan
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Variables of the problem."""
+        return self._search.problem.variables
 
     def add(self, found: Evaluation) -> None:
         """Note a design and report the progress."""
@@ -103,9 +119,9 @@ class OptimisationLog:
             better = max if self._search.problem.maximise else min
             known = found.objective if np.isnan(self._best) else self._best
             self._best = better(known, found.objective)
-        mine = len([h for h in self.history if h[0] == self.number])
+        self.mine += 1
         # how many designs a search needs is not known before
-        tell(self.number + mine / (mine + 20.0), self.searches)
+        tell(self.number + self.mine / (self.mine + USUAL), self.searches)
         if self._progress is not None:
             self._progress(
                 OptimisationProgress(self.number + 1, self.searches, len(self.history), self._best)
@@ -124,18 +140,26 @@ class StateFile:
         """Starting points of an earlier call with the same problem; None if there was none."""
         if self._path is None or not self._path.exists():
             return None
+        count = len(log.variables)
         try:
             data = json.loads(read_file(self._path, MOST_BYTES))
             same = data["version"] == VERSION and data["identity"] == self._identity
-            known = {f.name for f in fields(SearchEnd)}
-            ends = [
-                SearchEnd(**{k: _finite(v) for k, v in e.items() if k in known})
-                for e in data["ends"]
-            ]
-            points = [[float(x) for x in point] for point in data["points"]]
-            history = [(int(n), _finite(f), _finite(v)) for n, f, v in data["history"]]
-            current = data["current"]
-        except (ValueError, KeyError, TypeError) as error:
+            points = [_read_point(point, count) for point in data["points"]]
+            ends = [_read_end(end, count) for end in data["ends"]]
+            history = [(int(n), float(f), float(v)) for n, f, v in data["history"]]
+            current = None
+            if data["current"] is not None:
+                current = int(data["current"][0]), _read_point(data["current"][1], count)
+            if not 0 < len(points) >= len(ends):
+                raise ValueError("more ends than starts")
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ) as error:
             raise ValueError(
                 f"{self._path} is not the state of an optimisation ({type(error).__name__}); give another file"
             ) from None
@@ -143,9 +167,7 @@ class StateFile:
             raise ValueError(
                 f"{self._path} is the state of another optimisation; remove it, or give another file"
             )
-        log.ends, log.history = ends, history
-        if current is not None:
-            self._current = int(current[0]), [float(x) for x in current[1]]
+        log.ends, log.history, self._current = ends, history, current
         return points
 
     def take_current(self, number: int) -> list[float] | None:
@@ -154,18 +176,19 @@ class StateFile:
             return None
         return self._current[1]
 
-    def save(self, points: list[Any], log: OptimisationLog, often: bool = True) -> None:
-        """Write the file; often: also if few designs are new."""
-        if self._path is None or (not often and len(log.history) % EVERY):
+    def save(
+        self, points: list[Any], log: OptimisationLog, current: list[float] | None = None
+    ) -> None:
+        """Write the file; current: the last design of a search that goes on."""
+        if self._path is None:
             return
-        current = None if log.current is None or often else [log.number, log.current]
         data = {
             "version": VERSION,
             "identity": self._identity,
             "points": [list(map(float, x)) for x in points],
             "ends": [{k: _plain(v) for k, v in asdict(end).items()} for end in log.ends],
             "history": [[n, _plain(f), _plain(v)] for n, f, v in log.history],
-            "current": current,
+            "current": None if current is None else [log.number, current],
         }
         write_file(self._path, json.dumps(data, indent=1))
 
@@ -175,8 +198,26 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _finite(value: Any) -> Any:
-    return float(value) if value in ("nan", "inf", "-inf") else value
+def _read_point(given: Any, count: int) -> list[float]:
+    """Values of all variables; raises ValueError for anything else."""
+    point = [float(x) for x in given]
+    if len(point) != count or not np.isfinite(point).all():
+        raise ValueError("not a design")
+    return point
+
+
+def _read_end(given: Any, count: int) -> SearchEnd:
+    """The end of a search as it was written; raises an error for anything else."""
+    return SearchEnd(
+        start=_read_point(given["start"], count),
+        x=_read_point(given["x"], count),
+        objective=float(given["objective"]),
+        violation=float(given["violation"]),
+        status=STATUSES[STATUSES.index(given["status"])],
+        message=str(given["message"]),
+        stationarity=float(given["stationarity"]),
+        evaluations=int(given["evaluations"]),
+    )
 
 
 def _identity(problem: OptimisationProblem, *settings: object) -> str:
@@ -185,6 +226,7 @@ def _identity(problem: OptimisationProblem, *settings: object) -> str:
         problem.name,
         [(v.name, v.low, v.high, v.start) for v in problem.variables],
         [(m.text, m.weight, _shown(m.to), _shown(m.times)) for m in problem.measures],
+        [(event.of, event.equals, event.direction, event.count) for event in problem.events],
         [(limit.low, limit.high) for limit in problem.limits],
         problem.grid.tolist(),
         problem.maximise,

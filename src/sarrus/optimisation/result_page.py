@@ -20,6 +20,8 @@ from ..scene.player import MOST_NUMBERS, scene_payload
 from .optimum import Optimum
 
 LABELS = ("before", "after")
+# ratio of objectives from which on a logarithmic axis shows them
+WIDE = 1e3
 
 
 def make_page(found: Optimum) -> str:
@@ -92,7 +94,10 @@ def _paths(found: Optimum, runs: list[Result], labels: tuple[str, ...]) -> Itera
             continue
         paths = [(label, run.position(measure.of)) for run, label in zip(runs, labels, strict=True)]
         both = [*paths, ("given points", np.asarray(measure.to))]
-        curves = [Curve(0, label, p[:, 0], p[:, 1], i) for i, (label, p) in enumerate(both)]
+        curves = [
+            Curve(0, label, p[:, 0], p[:, 1], i, dash="dot" if i == len(paths) else "solid")
+            for i, (label, p) in enumerate(both)
+        ]
         everything = np.concatenate([p for _, p in both])
         title = f"Path of {measure.of}"
         yield _over(
@@ -107,8 +112,10 @@ def _history(found: Optimum) -> Plot:
     values = np.array([f for _, f, _ in found.history])
     for n in np.unique(numbers):
         at = np.flatnonzero((numbers == n) & np.isfinite(values))
-        curves.append(Curve(0, f"search {n + 1}", at + 1.0, values[at], int(n)))
-    plot = stack("Course of the searches", ["objective"], [False], curves, np.inf, [], np.inf)
+        curves.append(Curve(0, f"search {n + 1}", (at + 1).astype(np.float64), values[at], int(n)))
+    known = values[np.isfinite(values)]
+    is_wide = len(known) > 0 and bool(known.min() > 0.0 and known.max() > WIDE * known.min())
+    plot = stack("Course of the searches", ["objective"], [is_wide], curves, np.inf, [], np.inf)
     return _over(plot, np.array([0.0, len(found.history) + 1.0]), "designs run")
 
 

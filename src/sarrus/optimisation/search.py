@@ -42,6 +42,7 @@ RESTARTS = 3
 PENALTY = 10.0
 
 CONVERGED, INFEASIBLE, STOPPED, FAILED = "converged", "infeasible", "not-converged", "failed"
+STATUSES = (CONVERGED, INFEASIBLE, STOPPED, FAILED)
 
 
 @dataclass
@@ -66,14 +67,14 @@ class SearchEnd:
 class Search:
     """Searches from starting points.
 
-    heard: called with each new design; first: the design whose sizes scale the problem.
+    listener: called with each new design; first: the design whose sizes scale the problem.
     """
 
     problem: OptimisationProblem
     first: Evaluation
     method: str
     most_iterations: int
-    heard: Callable[[Evaluation], None] = lambda _: None
+    listener: Callable[[Evaluation], None] = lambda _: None
     count: int = 0
     _seen: dict[bytes, Evaluation] = field(default_factory=dict)
 
@@ -118,7 +119,7 @@ class Search:
         return self._low + np.clip(z[:n], 0.0, 1.0) * self._range
 
     def evaluate(self, z: Floats) -> Evaluation:
-        """The design of scaled variables; the last ones are kept, because SciPy asks for each number alone."""
+        """The design of scaled variables; the last ones are kept, because SciPy requests each number alone."""
         x = self.to_values(z)
         key = x.tobytes()
         if key not in self._seen:
@@ -126,7 +127,7 @@ class Search:
                 self._seen.pop(next(iter(self._seen)))
             self._seen[key] = self.problem.evaluate(x)
             self.count += 1
-            self.heard(self._seen[key])
+            self.listener(self._seen[key])
         return self._seen[key]
 
     def run(self, x: Floats) -> SearchEnd:
@@ -165,16 +166,18 @@ class Search:
                 zip(self.problem.limits, best.limit_values, strict=True),
                 key=lambda both: both[0].violation(both[1]),
             )
-            told = f"{worst[0].text} is not met, the value is {worst[1]:.6g}"
+            sentence = f"{worst[0].text} is not met, the value is {worst[1]:.6g}"
         elif left <= STATIONARY:
-            status, told = (
+            status, sentence = (
                 CONVERGED,
                 f"no direction improves it to first order (residual {left:.1g})",
             )
         else:
-            told = f"the search ended before the gradient vanished (residual {left:.1g}): {message}"
+            sentence = (
+                f"the search ended before the gradient vanished (residual {left:.1g}): {message}"
+            )
         return SearchEnd(
-            start, best.x.tolist(), best.objective, violation, status, told, left, count
+            start, best.x.tolist(), best.objective, violation, status, sentence, left, count
         )
 
     def left_of_gradient(self, found: Evaluation) -> float:
@@ -250,7 +253,7 @@ class _Form:
         total = np.zeros(len(found.x))
         for measure, components, slopes in terms:
             if self._search._is_squared:
-                total += 2.0 * measure.weight**2 * (components @ slopes)
+                total += 2.0 * measure.weight * abs(measure.weight) * (components @ slopes)
             else:
                 total += measure.weight * measure.gradient(components, slopes)
         return np.asarray(self._sign * total * self._search._range / self._search.size)

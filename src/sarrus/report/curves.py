@@ -24,11 +24,10 @@ from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
 from ..names import UnknownNameError
 from ..progress import tell
-from ..quantities import clip_unbounded, read_quantity
+from ..quantities import clip_spike, clip_unbounded, read_quantity, scales_of, without_noise
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
-from ..thresholds import CURVE_NOISE
 
 if TYPE_CHECKING:
     from ..verdict.reactions import UnboundedReaction
@@ -44,8 +43,6 @@ KEPT, LEVELS_OF_ALL = ("position", "velocity"), ("position", "velocity", "accele
 MOST_ACCELERATED = 60
 # for bodies
 TURNS = ("angle", "angular velocity", "angular acceleration")
-# a blocked run ends in a spike: values above this multiple of the value that a tenth of the outputs exceeds
-SPIKE, USUAL = 4.0, 0.9
 
 
 @dataclass(frozen=True)
@@ -139,31 +136,17 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
 
 
 def _without_noise(result: Result, columns: Columns) -> Columns:
-    """Replace columns of pure rounding by zeros: an axis of 5e-16 m would show them as a motion.
+    """Replace columns of pure rounding by constants: an axis of 5e-16 m would show them as a motion.
 
-    The reference is the largest column of the same unit, or the mechanism's own scale: its size, its size over the
-    duration, its weight.
+    The reference is the largest column of the same unit, or the mechanism's own scale.
     """
-    size = result.mechanism.size or 1.0
-    weight = float(np.linalg.norm(result.mechanism.gravity))
-    weight *= float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
-    scales = {"m": size, "m/s": size / result.duration, "rad": 1.0, "N": weight, "J": weight * size}
+    scales = scales_of(result)
     for name, values in columns.items():
         unit = split_unit(name)[1]
         scales[unit] = max(scales.get(unit, 0.0), float(np.nanmax(np.abs(values), initial=0.0)))
     return {
-        name: np.where(np.isnan(values), values, 0.0)
-        if np.nanmax(np.abs(values), initial=0.0) < CURVE_NOISE * scales[split_unit(name)[1]]
-        else values
-        for name, values in columns.items()
+        name: without_noise(values, scales[split_unit(name)[1]]) for name, values in columns.items()
     }
-
-
-def clip_spike(values: Floats) -> Floats:
-    """Values without those that grow without bound, far beyond the typical ones."""
-    sizes = np.abs(values[np.isfinite(values)])
-    most = SPIKE * float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
-    return np.where(np.abs(values) <= most, values, np.nan) if most > 0 else values
 
 
 def _without_spike(columns: Columns, notes: list[str]) -> Columns:

@@ -10,7 +10,7 @@ import numpy as np
 from ..analysis import Design, design
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
-from .curves import clip_spike
+from ..quantities import clip_spike
 from .plots import Curve, Plot, stack
 
 # outputs of a run without a cycle

@@ -61,7 +61,8 @@ const SarrusPlots = (() => {
   function layoutOf(host, figure, over) {
     const narrow = host.clientWidth < 420, layout = structuredClone(figure.layout);
     // a legend of several lines stands above the label of the first panel
-    const named = figure.time ? figure.traces.filter((t) => t.legend) : [];
+    const aloft = figure.time || !figure.layout.legend;
+    const named = aloft ? figure.traces.filter((t) => t.legend) : [];
     const rows = Math.ceil(named.reduce((sum, t) => sum + 7 * t.name.length + 52, 0) / Math.max(host.clientWidth - 90, 100));
     const more = named.length ? 20 * rows : 0;
     layout.margin = { l: narrow ? 62 : 76, r: 14, t: figure.top + more, b: figure.bottom };
@@ -73,7 +74,7 @@ const SarrusPlots = (() => {
       layout.shapes = (layout.shapes || []).filter((s) => s.type === "line").map((s) => ({ ...s, x0: over.at(s.x0, 0), x1: over.at(s.x1, 0) }));
     }
     const above = 1 + 20 / (figure.layout.height - figure.top - figure.bottom);
-    layout.legend = { orientation: "h", x: 1, xanchor: "right", y: figure.time ? above : 1, yanchor: "bottom", ...figure.layout.legend };
+    layout.legend = { orientation: "h", x: 1, xanchor: "right", y: aloft ? above : 1, yanchor: "bottom", ...figure.layout.legend };
     layout.modebar = { orientation: "h" };
     layout.dragmode = "zoom";
     put(layout, colors(figure));

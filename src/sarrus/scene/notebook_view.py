@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -34,30 +34,31 @@ class ResultCurves:
     panels: dict[str, dict[str, Floats]]
 
 
-def read_side(result: Any, panels: dict[str, list[str]], over: str, degrees: bool) -> ResultCurves:
-    """The curves of a result; panels: quantities by the names of their panels."""
+def read_side(
+    draw: Callable[[str], tuple[Any, str]],
+    result: str,
+    panels: dict[str, list[str]],
+    over: str,
+    degrees: bool,
+) -> ResultCurves:
+    """The curves of a result; draw: gives a quantity to be drawn by its name, and what was cut of it; result: its
+    name; panels: quantities by the names of their panels.
+    """
 
-    def read(what: str) -> Any:
-        found = result.quantity(what)
-        return found.in_degrees() if degrees else found
+    def read(what: str) -> tuple[Any, str]:
+        found, cut = draw(what)
+        return (found.in_degrees() if degrees else found), cut
 
-    axis, drawn = read(over), {}
+    (axis, _), drawn = read(over), {}
     for name, quantities in panels.items():
         found = [read(what) for what in quantities]
-        letters = [q.name.removeprefix(f"{name}.") if len(found) > 1 else "" for q in found]
-        label = f"{name} [{found[0].unit}]"
+        letters = [q.name.removeprefix(f"{name}.") if len(found) > 1 else "" for q, _ in found]
+        label = f"{name} [{found[0][0].unit}]"
         drawn[label] = {
-            ", ".join(x for x in (w, _where(q)) if x): q.drawn
-            for w, q in zip(letters, found, strict=True)
+            ", ".join(x for x in (w, cut) if x): q.values
+            for w, (q, cut) in zip(letters, found, strict=True)
         }
-    return ResultCurves(result.name, axis.label, axis.values, drawn)
-
-
-def _where(quantity: Any) -> str:
-    """Where a quantity is unbounded, in words; empty if it is not."""
-    times = [f"{t:.4g}" for t in quantity.unbounded]
-    more = ", ..." if len(times) > 3 else ""
-    return f"unbounded at t = {', '.join(times[:3])}{more} s" if times else ""
+    return ResultCurves(result, axis.label, axis.values, drawn)
 
 
 def make_figure(scene: Scene, sides: Sequence[ResultCurves]) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..mechanism import Mechanism
+from ..mechanism.event_requests import Event
 from ..result import Result
 from ..simulate import simulate
 from .run_derivatives import RunDerivatives
@@ -14,14 +15,16 @@ from .run_parameters import DrawnParameters, RecipeParameters, Wrt
 from .tangent import Sensitivity
 
 
-def of_result(result: Result, quantity: str | Sequence[str], wrt: Wrt | Sequence[Wrt]) -> Any:
+def of_result(
+    result: Result, quantity: str | Event | Sequence[str | Event], wrt: Wrt | Sequence[Wrt]
+) -> Any:
     """Derivatives of quantities of a result: a single one, or nested lists for sequences (quantities first)."""
     wanted = [wrt] if isinstance(wrt, str | Mapping) else list(wrt)
     found = RunDerivatives(result, DrawnParameters(result.mechanism, wanted)).take()
-    names = [quantity] if isinstance(quantity, str) else list(quantity)
+    names = [quantity] if isinstance(quantity, str | Event) else list(quantity)
     table = [[tangent.of(name) for tangent in found] for name in names]
     rows = [row[0] if isinstance(wrt, str | Mapping) else row for row in table]
-    return rows[0] if isinstance(quantity, str) else rows
+    return rows[0] if isinstance(quantity, str | Event) else rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,16 @@ from ..mechanism import Mechanism
 from ..mechanism.part_arrays import read_parts
 from ..model import Model
 from ..model.build import make_blueprint
+from ..model.structure import describe
 from ..tangent_numbers import split_tangents
 from ..tracing import UntracedError
+
+
+class DefinitionNumbers(NamedTuple):
+    """The numbers of a mechanism, and their derivatives by each parameter (numbers, count)."""
+
+    numbers: Floats
+    rates: Floats
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,18 @@ class DualModel:
     rates: tuple[Model, ...]
     numbers: Floats = field(repr=False)
     slopes: Floats = field(repr=False)
+    drawing: DefinitionNumbers | None = field(default=None, repr=False)
+
+    def keeps_structure(self, lane: int, h: float) -> bool:
+        """Whether the mechanism with one parameter increased by h is valid and has a model of this structure.
+
+        False if that is not known.
+        """
+        structure = self.model.structure
+        if self.drawing is None or structure.replay is None or not structure.is_sound:
+            return False
+        moved = self.drawing.numbers + h * self.drawing.rates[:, lane]
+        return structure.replay.one(moved.tolist()) is not None
 
     def moved(self, mechanism: Mechanism, lane: int, h: float) -> Model:
         """The model of a mechanism with one parameter increased by h, to first order."""
@@ -59,17 +80,19 @@ class DualModel:
 
         start: derivatives of the initial velocity (count, nq).
         """
+        sizes = np.maximum(self._sizes, np.abs(start).max(axis=1, initial=0.0))
+        return np.divide(1.0, sizes, out=np.ones(len(sizes)), where=sizes > 0.0)
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        """Largest derivative by each parameter, over the model's largest number of its kind."""
         values = [*_floats(self.model.form), *_floats(self.model.loads)]
         # numbers in a column are of the same kind
         largest = [_largest(x) for x in values]
         out = []
-        for rates, w in zip(self.rates, start, strict=True):
-            found = [*_floats(rates.form), *_floats(rates.loads)]
-            sizes = [
-                float((np.abs(x) / y).max(initial=0.0)) for x, y in zip(found, largest, strict=True)
-            ]
-            most = max([*sizes, float(np.abs(w).max(initial=0.0))])
-            out.append(1.0 / most if most > 0.0 else 1.0)
+        for rates in self.rates:
+            found = zip([*_floats(rates.form), *_floats(rates.loads)], largest, strict=True)
+            out.append(max(float((np.abs(x) / y).max(initial=0.0)) for x, y in found))
         return np.array(out)
 
     def moves_constraints(self) -> list[bool]:
@@ -84,6 +107,9 @@ class DualModel:
 
 def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel:
     """Derivatives of a model; mechanism: the mechanism with numbers of a tape of `count` parameters."""
+    replayed = _replay(mechanism, model, count)
+    if replayed is not None:
+        return replayed
     blueprint, numbers = make_blueprint(mechanism, read_parts(mechanism))
     if blueprint.digest != model.structure.blueprint.digest:
         raise UntracedError("numbers with derivatives decide otherwise than floats do")
@@ -93,6 +119,27 @@ def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel
         for p in range(count)
     )
     return DualModel(mechanism, model, tuple(made), values, rates)
+
+
+def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
+    """The same by the tape of the model's structure; None if it has none, or none of this mechanism."""
+    structure = model.structure
+    traced, plain = describe(mechanism), describe(model.mechanism)
+    if structure.replay is None or traced is None or plain is None or traced.key != plain.key:
+        return None
+    values, rates = split_tangents(traced.numbers, count)
+    made = structure.follow(values)
+    if not np.array_equal(values, plain.numbers) or made is None:
+        return None
+    numbers = values.tolist()
+    slopes = np.array([structure.replay.tangent(numbers, rate.tolist()) for rate in rates.T]).T
+    models = (
+        structure.blueprint.make(model.mechanism, np.ascontiguousarray(slopes[:, p]), structure)
+        for p in range(count)
+    )
+    return DualModel(
+        mechanism, model, tuple(models), made, slopes, DefinitionNumbers(values, rates)
+    )
 
 
 def _largest(x: Floats) -> Floats:

@@ -50,6 +50,11 @@ class RunDerivatives:
             raise NotImplementedError(
                 "sensitivities need compiled kernels; unset SARRUS_PLAIN_KERNELS"
             )
+        if result.outcome.segments:
+            raise MechanismError(
+                f"'{result.name}' has events that change the mechanism; derivatives over such an event are not "
+                "supported"
+            )
         if result.settings.tolerance is None:
             raise ValueError(
                 f"'{result.name}' was simulated by '{result.method}', whose motion is not exact enough for "
@@ -126,11 +131,14 @@ class RunDerivatives:
     def _take(self, lanes: list[int]) -> list[RunTangent]:
         parameters = [self.source.parameters[p] for p in lanes]
         dual = self._dual(lanes)
-        validities = check_crossings(
-            dual, self.result.times, self.result.coordinates,
-            np.array([c.time for c in self.crossings]),
-            np.array([c.coordinates for c in self.crossings]),
-        )  # fmt: skip
+        # derivatives by parameters that leave the constraints unchanged exist through crossings
+        validities = [Validity() for _ in lanes]
+        if any(dual.moves_constraints()):
+            validities = check_crossings(
+                dual, self.result.times, self.result.coordinates,
+                np.array([c.time for c in self.crossings]),
+                np.array([c.coordinates for c in self.crossings]),
+            )  # fmt: skip
         for lane, moves in enumerate(dual.moves_constraints()):
             validities[lane] = self._check_structure(
                 lanes[lane], dual, lane, moves, validities[lane]
@@ -174,6 +182,8 @@ class RunDerivatives:
         scale = NEIGHBOUR * float(dual.find_scales(np.zeros((len(dual.rates), 1)))[lane])
         name = self.source.parameters[p].name
         drawn = moves or self.source.parameters[p].is_place
+        if dual.keeps_structure(lane, scale) and dual.keeps_structure(lane, -scale):
+            return known
         failure: MechanismError | None = None
         for step in (scale,) if drawn else (scale, 1e-3 * scale, 1e-6 * scale):
             found = []
@@ -258,9 +268,10 @@ class ParameterGroup:
         # near a singular configuration the error of the derivatives is the error of the motion divided by a small
         # pivot: if their steps become ever smaller, they need a more accurate motion, and derivatives by
         # parameters that change the constraints always do
-        sources = [run.precise] if any(dual.moves_constraints()) else [run.dense, run.precise]
+        sources = ["precise"] if any(dual.moves_constraints()) else ["dense", "precise"]
         for source in sources:
-            self.variation = Variation(dual, self._start, polynomials(source), until)
+            motion = polynomials(run.precise if source == "precise" else run.dense)
+            self.variation = Variation(dual, self._start, motion, until)
             try:
                 self.variation.run(velocity, run.tolerance)
                 self.failure = ""

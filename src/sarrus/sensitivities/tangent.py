@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats
+from ..events.event_readings import make_reader
 from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
+from ..mechanism.event_requests import Event
 from ..model.structure import describe, with_numbers
 from ..quantities import GLOBAL, list_owners, read_quantity, split_quantity
 from ..result import Result
@@ -36,6 +39,8 @@ ENERGIES = {"kinetic energy": [0], "potential energy": [1], "total energy": [0, 
 # step along the derivative of the motion for readings, over the mechanism's length: constraints are then violated
 # by its square, which forces magnify; the rounding error of the differences is 1e-10
 READING = 3e-5
+# step of differences in time for the rate of an event's quantity, over the duration
+EVENT_STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -104,9 +109,11 @@ class RunTangent:
     def _rates(self) -> Rates:
         return self._group.rates[self._lane]
 
-    def of(self, quantity: str) -> Sensitivity:
-        """The derivative of a quantity."""
+    def of(self, quantity: str | Event) -> Sensitivity:
+        """The derivative of a quantity, or of the times of an event."""
         result = self._run.result
+        if isinstance(quantity, Event):
+            return self._sensitivity(f"times of {quantity.name}", *self._of_event(quantity))
         first, _, rest = quantity.partition(" ")
         times, more = result.times, {}
         if quantity in result.model.points:
@@ -117,8 +124,11 @@ class RunTangent:
             times, values, more["time_rates"] = self._of_extreme(rest, first == EXTREMES[0])
         else:
             values = self._of_state(quantity)
+        return self._sensitivity(quantity, times, values, **more)
+
+    def _sensitivity(self, name: str, times: Floats, values: Floats, **more: Floats) -> Sensitivity:
         return Sensitivity(
-            quantity,
+            name,
             self.parameter.name,
             times,
             values,
@@ -195,17 +205,47 @@ class RunTangent:
         """
         result = self._run.result
         self._check_unique(quantity)
-        largest = max(
-            np.nanmax(np.abs(self._rates.q), initial=0.0), 1.0 / self._group.scale(self._lane)
-        )
-        h = READING / max(largest, 1e-300)
-        values = {k: read_quantity(self._moved(k * h), quantity).values for k in (-2, -1, 1, 2)}
-        out = (8.0 * (values[1] - values[-1]) - (values[2] - values[-2])) / (12.0 * h)
+        out = self._difference(result, self._rates, lambda r: read_quantity(r, quantity).values)
         near = result._near_crossings | (result.record.kept == 2)
         word = quantity.rpartition(".")[2].split()[-1]
         if word[:1] in ("F", "M") or word in ("force", "torque", "power", "reaction"):
             out = np.where(near, np.nan, out)
         return np.asarray(out)
+
+    def _difference(self, result: Result, rates: Rates, read: Callable[[Result], Floats]) -> Floats:
+        """Derivative of a reading at the outputs of a result, where the motion has these derivatives."""
+        largest = max(np.nanmax(np.abs(rates.q), initial=0.0), 1.0 / self._group.scale(self._lane))
+        h = READING / max(largest, 1e-300)
+        x = {k: read(self._moved(result, rates, k * h)) for k in (-2, -1, 1, 2)}
+        return np.asarray((8.0 * (x[1] - x[-1]) - (x[2] - x[-2])) / (12.0 * h))
+
+    def _of_event(self, event: Event) -> tuple[Floats, Floats]:
+        """Times of an event, and their derivatives - (dg/dp) / (dg/dt), g the quantity that it reads."""
+        if event.equals is None:
+            raise ValueError(
+                f"event '{event.name}' is an extreme; the time of 'largest B0.x' has a derivative (time_rates)"
+            )
+        result, dense = self._run.result, self._run.dense
+        until = min(self.validity.until, self._group.reached)
+        found = [e.time for e in result.events if e.name == event.name and e.time <= until]
+        times = np.array(found)
+        if not len(times):
+            return times, times
+        there = dense.at(times)
+        rates = self._group.variation.rates(there.record)[self._lane]
+        read, _ = make_reader(event, there)
+        slopes = self._difference(there, rates, read)
+        h = EVENT_STEP * dense.times[-1]
+        middle = np.clip(times, 2.0 * h, self._run.end - 2.0 * h)
+        moments = (middle[:, None] + h * np.array([-2.0, -1.0, 1.0, 2.0])).ravel()
+        order = np.argsort(moments, kind="stable")
+        x = np.empty(len(moments))
+        x[order] = read(dense.at(moments[order]))
+        a, b, c, d = x.reshape(-1, 4).T
+        speeds = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h)
+        # a tangent event has no derivative
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return times, np.where(np.abs(speeds) > 0.0, -slopes / speeds, np.nan)
 
     def _check_unique(self, quantity: str) -> None:
         """Reject reactions that are statically indeterminate."""
@@ -223,9 +263,9 @@ class RunTangent:
                 "derivative; read another component, or remove redundant constraints"
             )
 
-    def _moved(self, h: float) -> Result:
-        """The result with its states and dimensions displaced along the derivative."""
-        result, dual, rates = self._run.result, self._group.dual, self._rates
+    def _moved(self, result: Result, rates: Rates, h: float) -> Result:
+        """A result of the run with its states and dimensions displaced along the derivative."""
+        dual = self._group.dual
         described = describe(dual.mechanism)
         assert described is not None
         numbers, slopes = split_tangents(described.numbers, len(dual.rates))

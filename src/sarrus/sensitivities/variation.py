@@ -10,12 +10,13 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import recording as record_kernels
 from ..kernels import variational as kernels
+from ..kernels.applied_forces import acts
 from ..kernels.compiler import compiling
 from ..kernels.dual import RATES, make_duals
 from ..kernels.layout import StepPolynomials, make_dual_workspace, set_apart
 from ..kernels.return_codes import DONE, FULL
 from ..kernels.step_control import HIGHEST_ORDER, local_tolerance, log_cost
-from ..model.connected_parts import keeps_energy
+from ..model.connected_parts import is_one_part
 from .dual_model import DualModel
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ class Variation:
         ones, balance = make_duals(np.ones(1), np.ones((1, RATES))), np.zeros(kernels.BALANCE)
         kept = set_apart(kernels.DerivativeState(state, energy, ones, balance), "Dual")
         local = max(local_tolerance(tolerance)[0], TIGHTEST)
-        holds = keeps_energy(model.form, model.loads)
+        # as keeps_energy; whether all coordinates are connected follows from the structure
+        is_one = model.structure.fact("one part", lambda: is_one_part(model.form))
+        holds = is_one and not acts(model.loads)
         with compiling("sensitivities", model.loaded):
             for part in self._motion.parts:
                 end = min(float(part.pieces.starts[-1]), self._until)

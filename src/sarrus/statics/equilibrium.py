@@ -36,6 +36,7 @@ from ..kinematics.constraints import Constraints
 from ..kinematics.gap_closing import lower_gaps
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 from ..names import pick, suggests
+from ..notebook_display import html_table
 from ..thresholds import (
     ALMOST_CLOSED,
     BALANCED,
@@ -291,6 +292,13 @@ class Equilibrium:
 
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.mechanism}': {self.message}>"
+
+    def _repr_html_(self) -> str:
+        axes = "xyz"[: max((len(at) for at in self.points.values()), default=2)]
+        rows = ((name, *(f"{x:.6g}" for x in at)) for name, at in self.points.items())
+        kind = f", {self.kind}" if self.kind else ""
+        heads = ["", *(f"{axis} [m]" for axis in axes)]
+        return html_table(f"{self.mechanism}: {self.message}{kind}", heads, rows)
 
     def position(self, name: str) -> Floats:
         """World coordinates of a joint, named point or centre of mass [m]."""

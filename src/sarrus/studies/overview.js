@@ -25,7 +25,7 @@
     // the dark end of the scale would not be seen on dark paper
     const dark = document.documentElement.dataset.theme === "dark";
     const scale = dark ? [[75, 127, 209], [47, 208, 160], [240, 228, 66]] : [[68, 1, 84], [33, 145, 140], [216, 180, 0]];
-    const style = { ink: css("--ink"), line: css("--line"), scale };
+    const style = { ink: css("--ink"), line: css("--line"), paper: css("--paper"), scale };
     window.sarrusParallel = new Parallel.Plot(byId("parallel"), axes.map(pick), pick(color), style);
   }
 

@@ -29,28 +29,34 @@ const Parallel = (() => {
       Object.assign(this, { place, axes, color, style, brushes: new Map() });
       for (const axis of [...axes, color]) axis.range = range(axis.values);
       place.replaceChildren();
-      place.style.position = "relative";
+      Object.assign(place.style, { position: "relative", overflowX: "auto", overflowY: "hidden" });
       this.canvas = place.appendChild(document.createElement("canvas"));
-      this.svg = make(place, "svg", { style: "position:absolute;left:0;top:0;touch-action:pan-y" });
+      this.svg = make(place, "svg", { style: "position:absolute;left:0;top:0;touch-action:pan-x pan-y" });
       new ResizeObserver(() => this.draw()).observe(place);
       this.draw();
     }
 
     draw() {
-      const wide = this.place.clientWidth, close = wide < 130 * this.axes.length;
-      this.top = close ? 110 : 34;
+      // numbers at the axes need some room: where there is less, the plot scrolls in its frame
+      const room = this.place.clientWidth, wide = Math.max(room, 60 * this.axes.length + 120);
+      const close = wide < 170 * this.axes.length;
+      this.top = close ? 140 : 34;
       this.high = 300;
-      const height = this.top + this.high + BOTTOM, legend = wide > 500 ? 90 : 0;
-      const inner = wide - 80 - legend;
-      this.x = (k) => 50 + (this.axes.length > 1 ? (k * inner) / (this.axes.length - 1) : inner / 2);
+      const height = this.top + this.high + BOTTOM, legend = room > 500 ? 90 : 0;
+      const left = close ? 40 : 90, inner = wide - left - Math.max(legend + 30, close ? 125 : 80);
+      this.x = (k) => left + (this.axes.length > 1 ? (k * inner) / (this.axes.length - 1) : inner / 2);
       this.y = (axis, value) => this.top + (1 - share(axis.range, value)) * this.high;
-      this.place.style.height = `${height}px`;
+      this.place.style.height = `${height + (wide > room ? 16 : 0)}px`;
       this.drawLines(wide, height);
+      const focus = this.svg.contains(document.activeElement) ? document.activeElement.dataset : null;
       this.svg.replaceChildren();
       this.svg.setAttribute("width", wide);
       this.svg.setAttribute("height", height);
       this.axes.forEach((axis, k) => this.drawAxis(axis, this.x(k), close));
       if (legend) this.drawLegend(wide - legend + 20);
+      // what had the focus has been drawn again
+      const same = (e) => e.dataset.axis === focus.axis && e.dataset.part === focus.part;
+      if (focus) [...this.svg.querySelectorAll("[data-axis]")].find(same)?.focus();
     }
 
     kept(i) {
@@ -92,21 +98,57 @@ const Parallel = (() => {
       make(group, "line", { x1: x, x2: x, y1: low, y2: high, stroke: ink });
       for (let k = 0; k < TICKS; k++) {
         const value = axis.range[0] + ((axis.range[1] - axis.range[0]) * k) / (TICKS - 1);
-        make(group, "text", { x: x + 5, y: this.y(axis, value) + 4, "font-size": 11, fill: ink }, shown(value));
+        make(group, "text", { x: x + 5, y: this.y(axis, value) + 4, "font-size": 11, fill: ink,
+          stroke: this.style.paper, "stroke-width": 3, "paint-order": "stroke" }, shown(value));
       }
       const turn = close ? `rotate(-45 ${x} ${low - 14})` : "";
       const anchor = close ? "start" : "middle";
       const title = make(group, "text", { x, y: low - 14, class: "axis-title", "text-anchor": anchor, transform: turn,
-        fill: ink, "font-size": 12, style: "cursor:ew-resize;touch-action:none" }, axis.label);
+        fill: ink, "font-size": 12, style: "cursor:ew-resize;touch-action:none", tabindex: 0, role: "button",
+        "data-axis": axis.name, "data-part": "name", "aria-label": `${axis.label}: arrows move this axis` }, axis.label);
+      title.addEventListener("keydown", (event) => this.shift(axis, event));
       if (this.brushes.has(axis)) {
         const [from, to] = this.brushes.get(axis).map((value) => this.y(axis, value));
         make(group, "rect", { class: "brush", x: x - 5, width: 10, y: to, height: Math.max(from - to, 1), fill: ink,
           opacity: 0.4 });
       }
       const touch = make(group, "rect", { class: "touch", x: x - REACH, width: 2 * REACH, y: low - 6, height: this.high + 12,
-        fill: "transparent", style: "cursor:ns-resize;touch-action:none" });
+        fill: "transparent", style: "cursor:ns-resize;touch-action:none", tabindex: 0, role: "slider",
+        "data-axis": axis.name, "data-part": "range", "aria-valuetext": this.says(axis), "aria-valuenow": this.ends(axis)[0],
+        "aria-label": `${axis.label}: runs that are kept` });
+      touch.addEventListener("keydown", (event) => this.narrow(axis, event));
       this.follow(title, (event) => this.move(axis, event), () => {});
       this.follow(touch, (event, start) => this.brush(axis, start, event), () => this.brushes.delete(axis));
+    }
+
+    ends(axis) {
+      return this.brushes.get(axis) || axis.range;
+    }
+
+    says(axis) {
+      return this.ends(axis).map(shown).join(" to ");
+    }
+
+    // keys on the name of an axis: it changes places with its neighbour
+    shift(axis, event) {
+      const at = this.axes.indexOf(axis), to = at + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] || 0);
+      if (to === at || to < 0 || to >= this.axes.length) return;
+      event.preventDefault();
+      [this.axes[at], this.axes[to]] = [this.axes[to], this.axes[at]];
+      this.draw();
+    }
+
+    // keys on an axis: a tenth of its range up or down, of the lower end, or of the upper one with Shift
+    narrow(axis, event) {
+      const way = { ArrowUp: 0.1, ArrowDown: -0.1 }[event.key], [low, high] = axis.range;
+      if (event.key === "Escape") this.brushes.delete(axis);
+      else if (way) {
+        const ends = [...this.ends(axis)], k = event.shiftKey ? 1 : 0;
+        ends[k] = Math.min(Math.max(ends[k] + way * (high - low), k ? ends[0] : low), k ? high : ends[1]);
+        this.brushes.set(axis, ends);
+      } else return;
+      event.preventDefault();
+      this.draw();
     }
 
     // a pointer that is dragged, or only pressed
@@ -132,7 +174,7 @@ const Parallel = (() => {
     }
 
     value(axis, event) {
-      const y = event.clientY - this.place.getBoundingClientRect().top;
+      const y = event.clientY - this.svg.getBoundingClientRect().top;
       const part = Math.min(Math.max(1 - (y - this.top) / this.high, 0), 1);
       return axis.range[0] + part * (axis.range[1] - axis.range[0]);
     }
@@ -143,7 +185,7 @@ const Parallel = (() => {
     }
 
     move(axis, event) {
-      const x = event.clientX - this.place.getBoundingClientRect().left;
+      const x = event.clientX - this.svg.getBoundingClientRect().left;
       const others = this.axes.filter((other) => other !== axis);
       const places = this.axes.map((_, k) => Math.abs(this.x(k) - x));
       others.splice(places.indexOf(Math.min(...places)), 0, axis);

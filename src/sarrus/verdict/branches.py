@@ -21,7 +21,7 @@ from ..notebook_display import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
 from .joint_equations import JointEquations, make_joint_equations
 from .local.analysis import Analysis, LocalBranch, analyse
-from .local.germs import close_near
+from .local.continuation import close_near
 from .local.reduced_system import LocalSystem
 from .prestress import SelfStress, find_self_stress
 
@@ -395,15 +395,18 @@ def find_branches(
     *,
     most: int = MOST,
     hold_drives: bool = False,
+    rounded: bool = False,
 ) -> Branches:
     """Find the branches through the configuration q.
 
     equations: joint equations, if they were made before; v: rates of the current motion, if there is one; most:
-    largest number of branches listed; hold_drives: lock the drives at their present values.
+    largest number of branches listed; hold_drives: lock the drives at their present values; rounded: whether
+    dimensions may have rounding errors. Linear relations that may result from them are then left out of the model,
+    so that the branches may belong to another model than the given one.
     """
     if len(q) > MOST_COORDINATES:
         return _too_large(model, q)
-    if model.structure.blueprint.doubtful and not np.any(q) and v is None:
+    if rounded and model.structure.blueprint.doubtful and not np.any(q):
         model = model_package.build.make_rounded_model(model.mechanism)
         q = np.zeros(model.coordinates)
     joints = Constraints(model.form, joints=not hold_drives)

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 # values of `zeros` for a candidate that is a local minimum of pivots, or an interval of lower rank, see
 # methods/monitor.py
 MINIMUM, CHANGE = 0, -1
-# nodes of one polynomial over the steps around such an interval: powers of the time lose digits with each node
-NODES = 11
+# numbers of nodes of one polynomial over the steps around such an interval, in the order in which they are tried:
+# powers of the time lose digits with each node
+NODES = (11, 9, 7)
 # a local minimum of pivots is refined with W if W is below this multiple of the near-miss limit, with this number
 # of golden sections
 FOLLOWED = 10.0
@@ -179,7 +180,7 @@ class _Judge:
         if c.zeros == MINIMUM:
             return self._bottom(c)
         if c.zeros == CHANGE:
-            return self._middle(c)
+            return [self._mean(c)]
         if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
             return [c.time]
         # they are one if all values vanish at their mean, or some vanish everywhere between them, up to the zero
@@ -222,28 +223,34 @@ class _Judge:
         columns = [kernels.TIME, kernels.ZEROS, kernels.VARIANCE]
         return [(t, n, v) for t, n, v in found[:count, columns].tolist()]
 
-    def _middle(self, c: Candidate) -> list[float]:
+    def _mean(self, c: Candidate) -> float:
         """The mean of the zeros in an interval of lower rank: a zero of higher order, split by rounding.
 
         It uses one polynomial over the steps around the interval, because rounding is negligible far from the
-        zero.
+        zero. The zeros scatter by a root of the rounding, their mean does not. A polynomial that follows the
+        rounding of the steps may have none; one of lower degree is smoother.
         """
         middle, half = 0.5 * (c.low + c.high), 0.5 * (c.high - c.low)
-        nodes = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
-        places = [c.piece(middle + half * x).position(middle + half * x) for x in nodes]
-        scaled = np.polynomial.chebyshev.chebfit(nodes, np.array(places), NODES - 1)
-        powers = np.array(
-            [np.polynomial.chebyshev.cheb2poly(row) for row in _filled(np.asarray(scaled, float)).T]
-        ).T
-        rows = powers / half ** np.arange(len(powers))[:, None]
-        near = c.time - middle, float(np.sqrt(c.variance))
-        found = [
-            x
-            for x in self._locate(rows, (-half, half), -1, False)
-            if abs(x[0] - near[0]) <= near[1]
-        ]
-        zeros = plain_sum(n for _, n, _ in found)
-        return [middle + plain_sum(t * n for t, n, _ in found) / zeros if zeros else c.time]
+        for count in NODES:
+            nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+            places = [c.piece(middle + half * x).position(middle + half * x) for x in nodes]
+            scaled = np.polynomial.chebyshev.chebfit(nodes, np.array(places), count - 1)
+            powers = np.array(
+                [
+                    np.polynomial.chebyshev.cheb2poly(row)
+                    for row in _filled(np.asarray(scaled, float)).T
+                ]
+            ).T
+            rows = powers / half ** np.arange(len(powers))[:, None]
+            found = [
+                x
+                for x in self._locate(rows, (-half, half), -1, False)
+                if abs(middle + x[0] - c.time) <= np.sqrt(c.variance)
+            ]
+            zeros = plain_sum(n for _, n, _ in found)
+            if zeros:
+                return float(middle + plain_sum(t * n for t, n, _ in found) / zeros)
+        return c.time
 
     def _bottom(self, c: Candidate) -> list[float]:
         """The time at which the smallest value of W is minimal, if it is low and not at an end of the run."""

@@ -229,7 +229,7 @@ def _branches_of(mechanism: Mechanism, whole: JointEquations, hold_drives: bool)
     model = model_package.make_model(mechanism)
     q = np.zeros(model.coordinates)
     return verdict_package.branches.find_branches(
-        model, whole, q, most=LISTED, hold_drives=hold_drives
+        model, whole, q, most=LISTED, hold_drives=hold_drives, rounded=True
     )
 
 

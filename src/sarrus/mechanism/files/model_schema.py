@@ -531,9 +531,9 @@ class EventEntry(Section):
 
 
 class LimitEntry(Section):
-    """Stops of a joint: its angle, travel or length stays between them."""
+    """Stops of a joint: its angle or travel stays between them."""
 
-    joint: Name = Field(description="a hinge, slider or distance joint", examples=["A0"])
+    joint: Name = Field(description="a hinge or slider", examples=["A0"])
     lower: float | str | None = Field(
         default=None, description="the lower stop", examples=["-30 deg"]
     )

@@ -19,7 +19,9 @@ from ...arrays import Floats, plain_sum
 from ...kinematics.constraints import Constraints
 from ...progress import part
 from ...thresholds import MULTIPLE_RANK, TAYLOR_ZERO
-from .germs import BranchList, Germ, analyse_factor, close_near, nullity_at, stays_singular
+from .continuation import close_near, nullity_at, stays_singular
+from .germs import BranchList, Germ, analyse_factor
+from .joining import join_sheets
 from .polygon import Terms
 from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system, whole_factor
 
@@ -145,7 +147,9 @@ def _analyse_factors(factors: list[IndependentPart], most: int) -> list[BranchLi
     out = []
     for i, factor in enumerate(factors):
         with part(i, len(factors)):
-            out.append(analyse_factor(factor, most))
+            found = analyse_factor(factor, most)
+            join_sheets(found, factor)
+            out.append(found)
     return out
 
 
@@ -155,26 +159,35 @@ def are_independent(factors: list[IndependentPart], found: list[BranchList]) -> 
     If they are, each factor stays as singular as it is here while the others move along their branches: the joints
     close with its degrees of freedom at rest, and J keeps them in its null space.
     """
-    system, total = factors[0].system, factors[0].system.split.N.shape[1]
     for factor in factors:
         others = [
-            (f, x.germs[0])
-            for f, x in zip(factors, found, strict=True)
-            if f is not factor and x.germs
+            (f, x.germs) for f, x in zip(factors, found, strict=True) if f is not factor and x.germs
         ]
         if not factor.L.shape[1] or not others:
             continue
-        start = np.zeros(len(system.columns))
-        along, nullity = start, factor.freedoms
-        for f, germ in others:
-            # on a branch of one factor, the null space of J contains the degrees of freedom of all other factors
-            own = germ.nullity - (total - f.freedoms)
-            if germ.ahead is None or own < germ.dimension:
-                return False
-            start, along, nullity = start + germ.ahead, along + germ.direction, nullity + own
-        if not stays_singular(system, start, along, nullity):
+        # all others along their first branch, and each along every other one of its branches
+        moves = [[(f, germs[0]) for f, germs in others]]
+        moves += [[(f, g)] for f, germs in others for g in germs[1:]]
+        if not all(_keeps_singular(factor, move) for move in moves[:MOST_CONFIRMED]):
             return False
     return True
+
+
+def _keeps_singular(factor: IndependentPart, moving: list[tuple[IndependentPart, Germ]]) -> bool:
+    """Whether J keeps the degrees of freedom of a factor in its null space while others move along branches."""
+    system = factor.system
+    total = system.split.N.shape[1]
+    # factors that stay at rest keep their degrees of freedom too
+    nullity = total - plain_sum(f.freedoms for f, _ in moving)
+    start = np.zeros(len(system.columns))
+    along = start
+    for f, germ in moving:
+        # on a branch of one factor, the null space of J contains the degrees of freedom of all other factors
+        own = germ.nullity - (total - f.freedoms)
+        if germ.ahead is None or own < germ.dimension:
+            return False
+        start, along, nullity = start + germ.ahead, along + germ.direction, nullity + own
+    return stays_singular(system, start, along, nullity)
 
 
 def _combine(

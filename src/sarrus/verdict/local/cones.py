@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -104,7 +105,21 @@ def _connect(evaluate: Evaluated, samples: list[_Sample]) -> list[list[_Sample]]
             for j in row[:NEIGHBOURS]:
                 if group[i] != group[j] and _is_way(evaluate, samples[i], samples[j]):
                     group = [group[i] if g == group[j] else g for g in group]
+        for i, j in _pairs_of_groups(group, np.abs(at @ at.T)):
+            if group[i] != group[j] and _is_way(evaluate, samples[i], samples[j]):
+                group = [group[i] if g == group[j] else g for g in group]
     return [[s for s, g in zip(samples, group, strict=True) if g == n] for n in sorted(set(group))]
+
+
+def _pairs_of_groups(group: list[int], near: Floats) -> list[tuple[int, int]]:
+    """For every two groups the samples that are nearest to each other."""
+    out = []
+    label = np.array(group)
+    for a, b in combinations(sorted(set(group)), 2):
+        first, second = np.flatnonzero(label == a), np.flatnonzero(label == b)
+        order = np.argsort(-near[np.ix_(first, second)], axis=None, kind="stable")[:NEIGHBOURS]
+        out += [(int(first[n // len(second)]), int(second[n % len(second)])) for n in order]
+    return out
 
 
 def _is_way(evaluate: Evaluated, start: _Sample, end: _Sample) -> bool:

@@ -9,37 +9,26 @@ side, where the joint equations must close to rounding and J must have the rank 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...arrays import Floats, plain_sum
 from ...progress import tell
-from ...thresholds import BRANCH_CLOSED, MULTIPLE_RANK, SAME_BRANCH
+from ...thresholds import BRANCH_CLOSED, SAME_BRANCH
 from .cones import Family, same_space
+from .continuation import Prediction, continue_branch, reachable
 from .edges import eliminate, find_half_branches_of_many
 from .polygon import BY_NEIGHBOURS, HalfBranch, HalfBranches, Terms, find_half_branches
 from .reduced_system import IndependentPart, LocalSystem
 from .sections import find_sections, section_of
-from .sheets import Part, basis_of, connect
+from .sheets import basis_of
 from .shifts import Equation
 from .tangents import find_tangents
 from .taylor import BlownUp, blow_up, monomials
 
 # orders of F, tried in this sequence; only the first two if more than one c is left
 ORDERS = (4, 8, 14)
-# how far branches are continued, as fractions of the radius of convergence
-DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
-# if equations vanish only up to the order, branches are followed this far, in such steps: of the coordinate that
-# moves most, in link lengths; a gap like s^16 is 1e-8 there
-FAR, STEP = 0.3, 0.06
-# Newton steps to a nearby configuration
-CLOSING = 12
-# conditions on the rank weaker than this fraction of the strongest are redundant
-SHAKY_RANK = 1e-6
-# singular values of J near a branch that may be zero on it, if the root is multiple
-SHAKY_VALUE = 1e-4
 # largest number of families of directions tried
 FAMILIES = 64
 
@@ -106,9 +95,10 @@ def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
         tell(number, len(tangents.rays))
         _add(out, _along_ray(factor, a, number))
     _add_families(out, factor, tangents.families, len(tangents.rays))
-    join_sheets(out, factor)
     if not (tangents.rays or tangents.families):
         out.gap = max(out.gap, tangents.order)
+    # its direction was decided by terms of this order
+    out.germs = [replace(g, order=max(g.order, tangents.order)) for g in out.germs]
     return out
 
 
@@ -132,10 +122,10 @@ def _add_families(
     """Add the branches along one direction per family; several branches with one tangent space count once."""
     before = len(out.germs)
     for i, family in enumerate(families[:FAMILIES]):
-        if _is_in_several(factor.N @ family.direction, out.germs[before:]):
-            # where branches intersect: `join_sheets` decides whether they stay separate
-            continue
         found = _along_ray(factor, family.direction, first + i)
+        if found.folded and _is_in_several(factor.N @ family.direction, out.germs[before:]):
+            # where known branches intersect: `join_sheets` decides whether they stay separate
+            continue
         new = [
             g for g in found.germs if g.section is not None or not _is_known(g, out.germs[before:])
         ]
@@ -160,115 +150,6 @@ def _is_in_several(w: Floats, known: list[Germ]) -> bool:
     planes = [g.tangent for g in known if g.dimension > 1 and g.section is None and not g.curved]
     across = (w - T @ (T.T @ w) for T in planes)
     return plain_sum(np.abs(x).max() < SAME_BRANCH * np.abs(w).max() for x in across) > 1
-
-
-def join_sheets(out: BranchList, factor: IndependentPart) -> None:
-    """Unite the branches of several dimensions that are parts of one."""
-    others = factor.system.split.N.shape[1] - factor.freedoms
-    for d in sorted({g.dimension for g in out.germs if g.dimension > 1 and g.certain}):
-        firm = [g for g in out.germs if g.dimension == d and g.certain and g.nullity == d + others]
-        found = [g for g in firm if g.section is not None]
-        if d == 2 and found:
-            _unite(out, factor, d, firm, np.zeros((0, factor.freedoms)))
-            continue
-        # of branches with more dimensions, only those of one section can be connected
-        for section in {id(g.section): g.section for g in found}.values():
-            assert section is not None
-            _unite(out, factor, d, [g for g in found if g.section is section], section)
-        _join_planes(out, factor, d, [g for g in firm if g.section is None and not g.curved])
-
-
-def _join_planes(out: BranchList, factor: IndependentPart, d: int, germs: list[Germ]) -> None:
-    """Unite planes of directions that terms of higher order join into one surface."""
-    meeting = [
-        (g, h, common)
-        for i, g in enumerate(germs)
-        for h in germs[:i]
-        if (common := _common(g.tangent, h.tangent)).shape[1] == d - 1
-    ]
-    meeting = [x for x in meeting if not _is_intersection(factor, d, x[2])]
-    if not meeting:
-        return
-    if factor.freedoms == d + 1:
-        # hypersurfaces that do not intersect along a common direction are joined along it
-        _join_pairs(out, germs, [(g, h) for g, h, _ in meeting])
-        return
-    same = [g for g in germs if any(g is x or g is y for x, y, _ in meeting)]
-    basis = basis_of(factor)[0]
-    conditions = np.random.default_rng(6).normal(size=(d - 2, factor.freedoms))
-    parts = []
-    for g in same:
-        inside = np.linalg.svd(np.vstack([conditions @ basis.T @ g.tangent, np.zeros((1, d))]))[2]
-        w = _away(g.tangent @ inside[d - 2 :].T, [c for x, y, c in meeting if g in (x, y)])
-        assert g.ahead is not None
-        size = 0.5 * float(np.linalg.norm(basis.T @ g.ahead))
-        parts.append(Part([size * w, -size * w]))
-    _unite(out, factor, d, same, conditions, parts)
-
-
-def _away(space: Floats, others: list[Floats]) -> Floats:
-    """A direction of a space far from the other spaces: the best of some random ones."""
-    w = space @ np.random.default_rng(9).normal(size=(space.shape[1], 20))
-    w /= np.linalg.norm(w, axis=0)
-    near = np.max([np.linalg.norm(o.T @ w, axis=0) for o in others], axis=0)
-    return np.asarray(w[:, np.argmin(near)])
-
-
-def _common(a: Floats, b: Floats) -> Floats:
-    """An orthonormal basis of the intersection of two spaces."""
-    U, values, _ = np.linalg.svd(a.T @ b)
-    return np.asarray(a @ U[:, : int(np.sum(values > 1.0 - SAME_BRANCH**2))])
-
-
-def _is_intersection(factor: IndependentPart, d: int, common: Floats) -> bool:
-    """Whether two branches intersect along a direction of both tangent spaces: there J loses rank."""
-    system = factor.system
-    others = system.split.N.shape[1] - factor.freedoms
-    w = common @ np.random.default_rng(8).normal(size=common.shape[1])
-    for side in (1.0, -1.0):
-        x = w * (side * DISTANCES[1] / np.abs(w).max())
-        closed, residual = close_near(system, x, len(x) - d - others - 1, shaky=True)
-        near = np.abs(closed - x).max() < 0.5 * np.abs(x).max()
-        if residual > system.closed or not near or nullity_at(system, closed) < d + others + 1:
-            return False
-    return True
-
-
-def _join_pairs(out: BranchList, germs: list[Germ], pairs: list[tuple[Germ, Germ]]) -> None:
-    """Replace groups of branches that pairs connect by one each."""
-    group = list(range(len(germs)))
-    for g, h in pairs:
-        i, j = (group[next(k for k, y in enumerate(germs) if y is x)] for x in (g, h))
-        group = [i if n == j else n for n in group]
-    for label in sorted(set(group)):
-        _keep_one(out, [g for g, n in zip(germs, group, strict=True) if n == label])
-
-
-def _keep_one(out: BranchList, group: list[Germ]) -> None:
-    """Replace several parts of a branch by one."""
-    if len(group) < 2:
-        return
-    first = group[0]
-    planes = any(not same_space(first.tangent, g.tangent) for g in group)
-    whole = replace(first, ways=max(g.ways for g in group), curved=first.curved or planes)
-    kept = [g for g in out.germs if not any(g is x for x in group[1:])]
-    out.germs = [whole if g is first else g for g in kept]
-
-
-def _unite(
-    out: BranchList, factor: IndependentPart, d: int, same: list[Germ], conditions: Floats,
-    parts: list[Part] | None = None,
-) -> None:  # fmt: skip
-    """Replace the branches that curves connect by one each; parts: points on them, if not those found before."""
-    if len(same) < 2:
-        return
-    if parts is None:
-        parts = [Part([x for x in (g.ahead, g.behind) if x is not None]) for g in same]
-    if not connect(factor, d, parts, conditions):
-        out.undecided += 1
-        return
-    for label in sorted({p.label for p in parts}):
-        _keep_one(out, [g for g, p in zip(same, parts, strict=True) if p.label == label])
 
 
 def _is_known(germ: Germ, known: list[Germ]) -> bool:
@@ -367,9 +248,28 @@ def _along_sections(blown: BlownUp, both: list[list[Equation]], number: int) -> 
     more = flat if planar else np.eye(blown.open)[:, : dimension - 1]
     tangent = np.column_stack([blown.xi[0][:, 0], blown.C @ more])
     out = _paired(blown, sides, number, tangent)
-    out.germs = [replace(g, section=conditions, curved=not planar) for g in out.germs]
+    out.germs = [_with_true_dimension(factor, g) for g in out.germs]
+    out.germs = [
+        replace(g, section=conditions, curved=not planar) if g.dimension == dimension else g
+        for g in out.germs
+    ]
     out.folded = True
     return out
+
+
+def _with_true_dimension(factor: IndependentPart, germ: Germ) -> Germ:
+    """A branch that stays singular with the dimension it has: sums of squares hold more than their number."""
+    others = factor.system.split.N.shape[1] - factor.freedoms
+    if germ.nullity == germ.dimension + others or germ.ahead is None:
+        return germ
+    reached = reachable(factor.system, germ.ahead, germ.nullity, basis_of(factor)[1])
+    dimension = max(reached.shape[1], 1)
+    if dimension == germ.dimension:
+        return germ
+    w = germ.direction / np.linalg.norm(germ.direction)
+    more = reached - np.outer(w, w @ reached)
+    tangent = np.column_stack([w, np.linalg.svd(more, full_matrices=False)[0][:, : dimension - 1]])
+    return replace(germ, dimension=dimension, tangent=tangent)
 
 
 def _flat_directions(equations: list[Equation], p: int) -> Floats:
@@ -451,30 +351,13 @@ def _judge_separation(found: BranchList) -> None:
             found.undecided += 1
 
 
-@dataclass(frozen=True, eq=False)
-class _Prediction:
-    """Predicted displacements near a branch, at s > 0 (or s < 0 for the other end), and its tangent space.
-
-    freedoms: number of degrees of freedom of the factor; follow: whether the branch has to be followed far,
-    because some equations vanish only up to the order.
-    """
-
-    direction: Floats
-    tangent: Floats
-    freedoms: int
-    at: Callable[[float], Floats]
-    terms: Terms = ()
-    multiplicity: int = 1
-    follow: bool = False
-
-
-def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Prediction:
+def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> Prediction:
     w, freedoms = sign * blown.xi[0][:, 0], blown.factor.freedoms
     if half is None:
         tangent = np.column_stack([w, blown.C])
         none = np.zeros(blown.open)
         left_over = bool(blown.F[0].shape[0])
-        return _Prediction(
+        return Prediction(
             w,
             tangent,
             freedoms,
@@ -491,14 +374,14 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> _Predictio
         return blown.displacement(sign * s, c)
 
     follow = half.multiplicity != 1 or blown.F[0].shape[0] > blown.open
-    return _Prediction(w, w[:, None], freedoms, at, half.terms, half.multiplicity, follow)
+    return Prediction(w, w[:, None], freedoms, at, half.terms, half.multiplicity, follow)
 
 
 def _confirmed(
-    system: LocalSystem, prediction: _Prediction, number: int, order: int, ways: int
+    system: LocalSystem, prediction: Prediction, number: int, order: int, ways: int
 ) -> Germ:
     """The branch of a prediction, continued to nearby configurations on both sides."""
-    reached = [_continue(system, prediction, side) for side in (1.0, -1.0)]
+    reached = [continue_branch(system, prediction, side) for side in (1.0, -1.0)]
     tangent = np.linalg.qr(prediction.tangent)[0]
     dimension = tangent.shape[1]
     good = [r for r in reached if r is not None]
@@ -519,134 +402,3 @@ def _confirmed(
         None if reached[1] is None else reached[1].x,
         max((r.residual for r in good), default=np.inf), nullity, certain, prediction.multiplicity,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _Reached:
-    x: Floats
-    residual: float
-    nullity: int
-    shaky: bool
-
-
-def _continue(system: LocalSystem, prediction: _Prediction, side: float) -> _Reached | None:
-    """A configuration on the branch, as far away as the prediction allows; None if there is none."""
-    for distance in DISTANCES:
-        x = prediction.at(side * distance)
-        if not np.abs(x).max() > 0.0:
-            return None
-        there = _close_on_branch(system, prediction, x, distance)
-        if there is None:
-            continue
-        if not prediction.follow:
-            return there
-        direction = side * prediction.direction
-        far = _walk(system, there.x, direction, there.nullity, there.shaky)
-        if far is not None:
-            return replace(there, residual=max(there.residual, far))
-    return None
-
-
-def _close_on_branch(
-    system: LocalSystem, prediction: _Prediction, x: Floats, distance: float
-) -> _Reached | None:
-    """The configuration on the branch near a predicted one; None if there is none."""
-    n, dimension = len(system.columns), prediction.tangent.shape[1]
-    others = system.split.N.shape[1] - prediction.freedoms
-    ranks = [n - dimension]
-    if prediction.multiplicity != 1 or others:
-        # degrees of freedom of other factors are at rest, and multiple roots keep the rank low
-        values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
-        ranks = sorted({int(np.sum(values > limit)) for limit in (SHAKY_VALUE, MULTIPLE_RANK)})
-    for rank in ranks:
-        shaky = n - rank > dimension + others
-        closed, residual = close_near(system, x, rank, shaky)
-        # the second limit bounds the share of the displacement due to terms beyond the order
-        near = np.abs(closed - x).max() < 0.05 * distance * np.abs(x).max()
-        if residual > system.closed or not near:
-            continue
-        nullity = nullity_at(system, closed)
-        if not shaky or nullity == n - rank:
-            return _Reached(closed, residual, nullity, shaky)
-    return None
-
-
-def _walk(
-    system: LocalSystem, x: Floats, direction: Floats, nullity: int, shaky: bool
-) -> float | None:
-    """The largest residual along a branch up to FAR; None if it ends or the rank of J changes on the way.
-
-    A gap that grows with a power beyond the order vanishes to rounding close by, but shows at this distance.
-    shaky: the nullity exceeds the dimension of the branch.
-    """
-    worst = 0.0
-    while np.abs(x).max() < FAR:
-        _, values, V = np.linalg.svd(system.jacobian_at(x))
-        free = V[len(V) - nullity :]
-        if len(V) - nullity > len(values) or np.any(values[len(V) - nullity :] > system.flat):
-            return None
-        along = free.T @ (free @ direction)
-        size = float(np.abs(along).max())
-        if size < 0.1 * np.abs(direction).max():
-            return None
-        step = along * (STEP / size)
-        closed, residual = close_near(system, x + step, len(V) - nullity, shaky)
-        if residual > system.closed or np.abs(closed - x - step).max() > 0.5 * STEP:
-            return None
-        worst, direction, x = max(worst, residual), closed - x, closed
-    return worst if nullity_at(system, x) == nullity else None
-
-
-def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> bool:
-    """Whether configurations near x and further along the direction close with J of that nullity."""
-    closed, residual = close_near(system, x, len(system.columns) - nullity)
-    if residual > system.closed or np.abs(closed - x).max() > 0.5 * np.abs(x).max():
-        return False
-    if nullity_at(system, closed) != nullity:
-        return False
-    return _walk(system, closed, direction, nullity, False) is not None
-
-
-def nullity_at(system: LocalSystem, x: Floats) -> int:
-    """The dimension of the null space of J after a displacement."""
-    values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
-    missing = max(len(system.columns) - len(values), 0)
-    return int(np.sum(values < system.flat)) + missing
-
-
-def close_near(
-    system: LocalSystem, x: Floats, rank: int, shaky: bool = False
-) -> tuple[Floats, float]:
-    """The displacement near x that closes the joints, and the residual, by Newton steps of least norm.
-
-    rank: of J on the branch. Off the branch, dependent equations raise the rank, and steps along them would lead
-    away. shaky: on the branch J has a lower rank than its dimension requires. Then the steps also reduce its small
-    singular values to zero, because residuals grow only with the square of the distance from the branch.
-    """
-    best, least = x, np.inf
-    for _ in range(CLOSING):
-        gaps = system.phi_at(x)
-        size = float(np.abs(gaps).max(initial=0.0))
-        if not size < least:
-            break
-        best, least = x, size
-        if size < 1e-16:
-            break
-        if shaky:
-            x = x - _step_to_rank(system, x, gaps, rank)
-            continue
-        U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
-        x = x - V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
-    return best, least
-
-
-def _step_to_rank(system: LocalSystem, x: Floats, gaps: Floats, rank: int) -> Floats:
-    """The Newton step of least norm to Phi = 0 and U2^T J V2 = 0, with U2, V2 the vectors beyond the rank."""
-    J = system.jacobian_at(x)
-    U, values, V = np.linalg.svd(J)
-    left, right = U[:, rank:].T, V[rank:]
-    step = V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
-    # the part within the null space follows from the conditions on the rank
-    rows = np.vstack([left @ system.bent(v) for v in right])
-    sides = (left @ (J @ right.T)).T.ravel() - rows @ step
-    return step + right.T @ np.linalg.lstsq(rows @ right.T, sides, rcond=SHAKY_RANK)[0]

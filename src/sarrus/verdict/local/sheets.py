@@ -44,7 +44,7 @@ class _Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class LinkCurve:
     """The curve at a distance: orthonormal basis of the degrees of freedom, conditions on them, rest of others."""
 
     system: LocalSystem
@@ -140,7 +140,7 @@ def connect(factor: IndependentPart, dimension: int, parts: list[Part], conditio
     """
     basis, rest = basis_of(factor)
     radius = min(float(np.linalg.norm(basis.T @ x)) for p in parts for x in p.points)
-    link = Link(factor.system, basis, conditions, rest, radius)
+    link = LinkCurve(factor.system, basis, conditions, rest, radius)
     for number, p in enumerate(parts):
         p.label = number
         p.on_link = [y for x in p.points if (y := _pull(link, x)) is not None]
@@ -176,7 +176,7 @@ def basis_of(factor: IndependentPart) -> tuple[Floats, Floats]:
     return basis, U[:, : whole.shape[1] - basis.shape[1]].T
 
 
-def _pull(link: Link, x: Floats) -> _Point | None:
+def _pull(link: LinkCurve, x: Floats) -> _Point | None:
     """The point at the distance of the link on the same sheet as x, which is further away."""
     size = float(np.linalg.norm(link.basis.T @ x))
     while size > link.radius * (1.0 + 1e-12):

@@ -29,7 +29,7 @@ def recentred(equation: Equation, centre: Floats) -> Equation:
                 if j > k:
                     share = np.convolve(share, powers[v][j - k])[:most] * comb(j, k)
             out[K] = out.get(K, np.zeros(most)) + share
-    return {(i, *K): float(row[i]) for K, row in out.items() for i in np.flatnonzero(row)}
+    return {(int(i), *K): float(row[i]) for K, row in out.items() for i in np.flatnonzero(row)}
 
 
 def powers_of(series: Floats, last: int) -> list[list[Floats]]:

@@ -25,6 +25,8 @@ from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 # multi-start search: number of starts, of starts outside a known family, and the distance that counts as on it
 STARTS, OUTSIDE, CLOSE = 300, 60, 1e-4
 ITERATIONS = 60
+# number of directions of a family
+FEW = 6
 # eigenvalues of a quadratic form below this fraction of the largest are zero
 SEMIDEFINITE = 1e-7
 
@@ -123,10 +125,43 @@ def _directions(forms: list[HomogeneousPolynomial], m: int, limit: float) -> Tan
         return Tangents([])
     if m == 2:
         return Tangents(_plane_roots(forms))
+    if len(forms) == 1 and forms[0].degree == 2:
+        return Tangents([], _quadric_families(forms[0].matrix(m)))
     single, multiple = common_directions(forms, m, limit)
     # if this many are found, the starts have probably missed others
     cut = len(single) > STARTS // 8
     return Tangents(list(single), _sharp_families(forms, multiple, limit), cut=cut)
+
+
+def _quadric_families(h: Floats) -> list[Family]:
+    """The directions with a^T h a = 0, h indefinite: two planes if its rank is two, else one connected cone."""
+    values, V = np.linalg.eigh(h)
+    limit = SEMIDEFINITE * float(np.abs(values).max())
+    up, down = values > limit, values < -limit
+    rng = np.random.default_rng(3)
+    g = rng.normal(size=(FEW, len(h)))
+    if np.sum(up) + np.sum(down) == 2:
+        out = []
+        for sign in (1.0, -1.0):
+            normal = (
+                np.sqrt(values[up]) * V[:, up][:, 0]
+                + sign * np.sqrt(-values[down]) * V[:, down][:, 0]
+            )
+            normal /= np.linalg.norm(normal)
+            rows = g - np.outer(g @ normal, normal)
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            out.append(Family(rows[0], False, tuple(rows[1:])))
+        return out
+    # a point of both ellipsoids a^T h a = 1 and -1 gives one of the cone
+    parts = []
+    for of in (up, down):
+        x = (g[:, of] / np.sqrt(np.abs(values[of]))) @ V[:, of].T
+        parts.append(x / np.sqrt(np.abs(np.einsum("si,ij,sj->s", x, h, x)))[:, None])
+    level = ~(up | down)
+    rows = parts[0] + parts[1] + g[:, level] @ V[:, level].T
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    best = np.argsort(-np.linalg.norm(rows @ h, axis=1), kind="stable")
+    return [Family(rows[best[0]], True, tuple(rows[best[1:]]))]
 
 
 def _kernel_of_squares(H: Floats) -> Floats:
