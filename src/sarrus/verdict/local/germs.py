@@ -202,11 +202,17 @@ def _branches_of(blown: BlownUp, number: int) -> BranchList:
         both = [eliminate([e for e in _equations(blown, s) if e], system.zero) for s in (1, -1)]
         if len(both[0]) < blown.open:
             return _along_sections(blown, both, number)
-    search = find_half_branches if blown.open == 1 else find_half_branches_of_many
-    sides: list[HalfBranches] = []
-    for sign in (1, -1):
-        sides.append(search(_equations(blown, sign), order, system.zero))
-    return _paired(blown, sides, number)
+    equations = [_equations(blown, sign) for sign in (1, -1)]
+    if blown.open > 1:
+        sides = [find_half_branches_of_many(e, order, system.zero) for e in equations]
+        return _paired(blown, sides, number)
+    found = BranchList()
+    for centred in (True, False):
+        sides = [find_half_branches(e, order, system.zero, centred) for e in equations]
+        found = _paired(blown, sides, number)
+        if not found.undecided:
+            break
+    return found
 
 
 def _smooth(blown: BlownUp) -> tuple[Floats | None, int]:
