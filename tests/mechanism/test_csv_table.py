@@ -52,6 +52,10 @@ def test_noise_is_smoothed_by_as_much_as_is_said(tmp_path):
     assert np.sqrt(np.mean((smooth - x) ** 2)) == pytest.approx(noise, rel=0.05)
     raw = np.abs(np.diff(x, 2)).max() / (t[1] - t[0]) ** 2
     after = np.abs(np.diff(smooth, 2)[5:-5] / (t[1] - t[0]) ** 2 + 4 * np.sin(2 * t[6:-6])).max()
+    assert sarrus.Table.from_csv(path, noise="1 mm").values == tuple(smooth)
+    for wrong in ("1 s", "much", -1, None):
+        with pytest.raises(sarrus.MechanismError, match="give the standard deviation"):
+            sarrus.Table.from_csv(path, noise=wrong)
     # second differences of the noise are a hundred times the signal
     assert raw > 50
     assert after < 2

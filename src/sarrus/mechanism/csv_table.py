@@ -18,7 +18,7 @@ _HEAD = re.compile(r"\s*(.*?)\s*(?:[\[(]\s*([^\])]+?)\s*[\])])?\s*")
 
 
 def read_table(
-    path: Path, time: str | int, value: str | int, noise: float
+    path: Path, time: str | int, value: str | int, noise: float | str
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Times, shifted to begin at 0, and values, in SI."""
     heads, rows = _read(path)
@@ -29,9 +29,25 @@ def read_table(
     if not (np.diff(t) > 0).all():
         row = int(np.argmin(np.diff(t) > 0)) + 2
         raise MechanismError(f"{path.name}: times do not increase at row {row} of the numbers")
-    if not noise >= 0:
-        raise MechanismError(f"noise {noise:g}; give the standard deviation of the values, or 0")
-    return tuple(t.tolist()), tuple((_smooth(t, x, noise) if noise else x).tolist())
+    spread = _spread_of(noise)
+    return tuple(t.tolist()), tuple((_smooth(t, x, spread) if spread else x).tolist())
+
+
+def _spread_of(noise: float | str) -> float:
+    """The standard deviation of the values in SI; text has the unit of an angle or a length."""
+    units, wanted = load_units(), "give the standard deviation of the values, or 0"
+    try:
+        given = units.parse_quantity(noise) if isinstance(noise, str) else None
+        spread = float(noise) if given is None else float(given.value)
+    except (TypeError, ValueError, units.UnitError) as error:
+        raise MechanismError(f"noise {noise!r}: {error}; {wanted}") from None
+    if given is not None and given.dimension not in (
+        None, units.ANGLE.dimension, units.LENGTH.dimension,
+    ):  # fmt: skip
+        raise MechanismError(f"noise {noise!r} is not an angle or a length; {wanted}")
+    if not spread >= 0:
+        raise MechanismError(f"noise {spread:g}; {wanted}")
+    return spread
 
 
 def _smooth(t: Floats, x: Floats, noise: float) -> Floats:

@@ -78,7 +78,7 @@ class Table:
         *,
         time: str | int = 0,
         value: str | int = 1,
-        noise: float = 0.0,
+        noise: float | str = 0.0,
     ) -> Table:
         """A table of measured data: two columns of a CSV file.
 
@@ -89,8 +89,9 @@ class Table:
         time, value
             Columns by their names (without unit) or numbers. Times are shifted to begin at 0.
         noise
-            Standard deviation of the noise in the values, in SI. Values are replaced by those of the smoothest
-            cubic spline [Reinsch1967] whose mean square distance from them is noise^2; 0 keeps them unchanged.
+            Standard deviation of the noise in the values, in SI or with a unit: "0.1 mm". Values are replaced by
+            those of the smoothest cubic spline [Reinsch1967] whose mean square distance from them is noise^2; 0
+            keeps them unchanged.
             A drive follows its table exactly, and accelerations are second differences: noise of 0.1 mm in
             values 1 ms apart is an acceleration of 100 m/s^2.
         """
