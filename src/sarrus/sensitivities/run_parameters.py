@@ -140,7 +140,7 @@ class DrawnParameters:
         found = get_value(self.data, path)
         if split_path(path)[2:3] == ["plate"]:
             raise MechanismError(
-                f"wrt = '{path}': corners of plates have no derivatives; use body() with centre and inertia instead"
+                f"wrt = '{path}': corners of plates have no derivatives; use body() with centre and inertia"
             )
         try:
             array = np.asarray(found, dtype=float)
