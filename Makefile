@@ -47,6 +47,7 @@ soak: $(VENV)/installed-dev
 	SARRUS_CHECKED=1 PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_files.py --seconds 600
+	PYTHONPATH=tests $(BIN)/python tests/soak_events.py --runs 10000
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/figures.py

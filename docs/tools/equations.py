@@ -101,7 +101,12 @@ class _Reader:
         """Elements up to a token that ends them, which is not taken."""
         out: list[ET.Element] = []
         while self.peek() and not ends(self.peek()):
-            out.append(self.scripts(self.atom()))
+            element = self.scripts(self.atom())
+            if _is_sign(out[-1] if out else None, element):
+                element.set("form", "prefix")
+            elif out and _needs_space(out[-1], element):
+                out.append(ET.Element("mspace", {"width": SPACES[","]}))
+            out.append(element)
         return out
 
     def group(self) -> ET.Element:
@@ -170,7 +175,9 @@ class _Reader:
             return _leaf("mn", token)
         if token in "()[]":
             return _leaf("mo", token, stretchy="false")
-        if token in "+-=<>,;:./!*":
+        if token == "/":
+            return _leaf("mo", token, lspace="0.05em", rspace="0.05em")
+        if token in "+-=<>,;:.!*":
             return _leaf("mo", {"-": "−", "*": "∗"}.get(token, token))
         raise EquationError(f"{token!r} is not understood")
 
@@ -238,6 +245,30 @@ class _Reader:
             raise EquationError(f"'{kind}' is ended by '{end}'")
         first, last = FENCES[kind]
         return _fenced(first, [table], last) if first else table
+
+
+def _is_function(element: ET.Element) -> bool:
+    """Whether an element is the name of a function, also with a power: sin, sin^2."""
+    base = element[0] if element.tag in ("msup", "msub", "msubsup") else element
+    return base.tag == "mi" and len(base.text or "") > 1
+
+
+def _is_sign(before: ET.Element | None, element: ET.Element) -> bool:
+    """Whether a plus or minus is the sign of what follows: at the beginning, or after an operator or a space."""
+    if element.tag != "mo" or element.text not in ("+", "−", "±", "∓"):
+        return False
+    return (
+        before is None
+        or before.tag == "mspace"
+        or (before.tag == "mo" and before.text not in (")", "]", "}"))
+    )
+
+
+def _needs_space(before: ET.Element, element: ET.Element) -> bool:
+    """Whether a thin space separates two elements: k sin x, but not (sin x), sin(x)."""
+    if _is_function(before):
+        return element.tag not in ("mo", "mspace")
+    return _is_function(element) and before.tag not in ("mo", "mspace")
 
 
 def _leaf(tag: str, text: str, **attributes: str) -> ET.Element:

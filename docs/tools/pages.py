@@ -39,7 +39,9 @@ ROOT = Path(__file__).parents[2]
 # what a page shows of it depends on nobody's terminal
 TERMINAL = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "MPLBACKEND": "agg"}
 INSTALLS = ("pip", "make", "dask", "sudo")
-PICTURE = re.compile(r'(?:!\[[^\]]*\]\(|\b(?:src|href)=")([\w./-]+\.(?:png|svg|gif|mp4|html))[)"]')
+PICTURE = re.compile(
+    r'(?:!\[[^\]]*\]\(|\b(?:src|href)=")([\w./-]+\.(?:png|svg|gif|mp4|html))(?:#\w+)?[)"]'
+)
 # a notebook lies alone: links to other pages become text
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
 COMMENT = re.compile(r"<!-- (not run|before|ends with):? ?(.*?) ?-->", re.DOTALL)

@@ -151,8 +151,9 @@ class Result(Readout):
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"after crossings a series of doubles holds some {HELD_THROUGH:g} of the mechanism's length, up "
-                f"to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} takes more digits there"
+                f"after crossings double precision is accurate to about {HELD_THROUGH:g} of the mechanism's "
+                f"length, to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} uses extended "
+                "precision there"
             )
 
     def _noisy_dampers(self) -> Iterator[str]:

@@ -32,7 +32,7 @@ from .mechanism.actions import Action
 from .mechanism.active_parts import ActiveParts
 from .mechanism.event_requests import Event
 from .mechanism.limits import LOWER, JointLimit
-from .methods import Method, Outcome, Run, Status
+from .methods import Method, Outcome, Run, Status, skipped
 from .methods.method import Start, Stop
 from .methods.outcome import LocatedEvents, Record
 from .methods.status import Ending, blocked, crowded, done, simultaneous, stalled
@@ -131,6 +131,12 @@ class SegmentedRun:
             for limit in self._mechanism.limits
             for side in limit.sides
         ]
+        turning = {name for name, kind in kinds.items() if kind == "angle"}
+        # units of what acts in some segments only
+        self._idle = {
+            name: "N m" if joint in turning else "N"
+            for name, joint in self._mechanism.holders.items()
+        }
         self._models: dict[str, Model] = {}
         self._searches: dict[str, EventSearch] = {}
         self._tolerance = FIXED_STEP if settings.tolerance is None else settings.tolerance
@@ -161,7 +167,7 @@ class SegmentedRun:
         if parts.text not in self._searches:
             states = self._states(parts, start)
             self._searches[parts.text] = EventSearch(
-                self._listed(parts), states.model, states, self._tolerance
+                self._listed(parts), states.model, states, self._tolerance, self._idle
             )
         return self._searches[parts.text]
 
@@ -230,6 +236,10 @@ class SegmentedRun:
             if end is None and start.t >= problem.duration * (1.0 - 1e-15):
                 end = done(problem.duration)
         titles = [event.name for event in (*self._events, *(s.reached for s in self._stoppers))]
+        if not segments:
+            # it ends before it begins: stops that hold at the start contradict each other
+            assert end is not None
+            return replace(skipped(self._model, end.message), status=end.status)
         if not found and end is None:
             return segments[0][1]
         return join_outcomes(problem, titles, segments, found, end)

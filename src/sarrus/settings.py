@@ -211,7 +211,9 @@ def check_times(what: str, times: Any, end: float, why: str) -> Floats:
     if out.ndim != 1 or not len(out):
         raise ValueError(f"{what} has the shape {out.shape}; give a list of times in seconds")
     if not np.isfinite(out).all():
-        raise ValueError(f"{what} holds {out[~np.isfinite(out)][0]}; give finite times in seconds")
+        raise ValueError(
+            f"{what} contains {out[~np.isfinite(out)][0]}; give finite times in seconds"
+        )
     back = np.flatnonzero(np.diff(out) <= 0)
     if len(back):
         i = int(back[0])

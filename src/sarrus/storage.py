@@ -108,7 +108,7 @@ def load_parts(
     wanted = [*MEMBERS, *names]
     with _opened(path, verify) as file:
         if file.attrs.get("format") != FORMAT:
-            raise SavedResultError(f"{path} holds no result that `Result.save` wrote")
+            raise SavedResultError(f"{path} is not a result written by `Result.save`")
         if file.attrs.get("version") != VERSION:
             raise SavedResultError(
                 f"{path} has version {file.attrs.get('version')}, this program reads {VERSION}"
@@ -353,7 +353,7 @@ def _not_kept(name: str, path: Path) -> Callable[..., Any]:
 
     def missing(t: float, position: Floats, velocity: Floats) -> Floats:
         raise MechanismError(
-            f"user force '{name}' is a Python function, which {path} does not hold; simulate again to "
+            f"user force '{name}' is a Python function, which {path} does not contain; simulate again to "
             "ask what needs it"
         )
 

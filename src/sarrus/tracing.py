@@ -792,8 +792,9 @@ _ARRAY_NAMES = _CONSTANTS | {
 }
 
 
-# imaginary part that stands for a derivative: its square underflows
-TINY = 1e-100
+# imaginary part that stands for a derivative: its square is below the smallest double and rounds to zero, so real
+# parts are those of floats, to the last bit
+TINY = 1e-170
 
 
 def _of_complex(function: Callable[[float], float], slope: Callable[[float], float]) -> Any:

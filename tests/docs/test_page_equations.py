@@ -39,6 +39,8 @@ def outline(element):
             r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
             "mtable(mtr(mtd(mi(a)) mtd(mo(=) mi(b))) mtr(mtd(mi(c)) mtd(mo(=) mi(d))))",
         ),
+        (r"k \sin x", "mrow(mi(k) mspace() mi(sin) mspace() mi(x))"),
+        (r"(\sin^2(x))", "mrow(mo(() msup(mi(sin) mn(2)) mo(() mi(x) mo()) mo()))"),
         ("x^12", "mrow(msup(mi(x) mn(1)) mn(2))"),
     ],
 )
@@ -80,6 +82,15 @@ def test_equations_of_a_page(page):
         assert ET.fromstring(html).find(f"{{{equations.NAMESPACE}}}math") is not None, line
     plain = [b for b in pages.read_blocks(text) if b.language == "text"]
     assert not [b.line for b in plain if any(sign in b.text for sign in ("J^T", "lam", "sum_{"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"), [("-a - b", ["prefix", None]), ("a = -b", [None, "prefix"])]
+)
+def test_a_sign_is_not_a_difference(text, forms):
+    """A minus at the beginning, or after an operator, stands close to what follows."""
+    found = [e.get("form") for e in equations.convert(text).iter("mo")]
+    assert found == forms
 
 
 def test_where_equations_are():

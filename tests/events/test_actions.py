@@ -261,3 +261,26 @@ def test_radau_and_series_agree():
     one = sarrus.simulate(two_rods(), 2.0, events=events)
     other = sarrus.simulate(two_rods(), 2.0, events=events, method="radau", tolerance=1e-9)
     assert other.position("b") == pytest.approx(one.position("b"), abs=1e-6)
+
+
+def test_a_latch_that_is_overloaded_opens():
+    """The torque of a lock is a quantity of events: at rest it is the weight times its arm."""
+    m = sarrus.Mechanism("latch")
+    m.rod("arm", (0, 0), (1, 0), mass=2)
+    m.revolute("A", m.ground, "arm", at=(0, 0))
+    m.drive("hold", "A", sarrus.Polynomial((0.0, -1.0)))
+    events = [
+        when("time", equals=0.2, then=[sarrus.release("hold"), sarrus.lock("A")]),
+        when("time", equals=0.5, then=[sarrus.release("A"), sarrus.engage("hold")]),
+        when(drive="hold", equals=6.0, falling=True, name="overload", then=sarrus.release("hold")),
+        when(drive="A lock", equals=1.0, name="never"),
+    ]
+    result = sarrus.simulate(m, 3.0, events=events)
+    # uniform rotation with -1 rad/s: torque m g l / 2 cos(angle), angle -0.2 - (t - 0.5)
+    wanted = 0.5 + np.arccos(6.0 / 9.81) - 0.2
+    found = [e.time for e in result.events if e.name == "overload"]
+    assert found == pytest.approx([wanted], abs=1e-9)
+    assert not result.drive_force("hold")[result.times > wanted].any()
+    assert result.drive_force("A lock")[300 * len(result.times) // 1000 // 3] == pytest.approx(
+        9.81 * np.cos(0.2), abs=1e-9
+    )

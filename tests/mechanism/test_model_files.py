@@ -80,7 +80,7 @@ def test_every_attribute_of_a_mechanism_is_compared():
     """What the class will hold one day must be saved, too."""
     from everything import LISTS
 
-    known = {*LISTS, "name", "gravity", "ground", "assemble", "exact", "defaults", "told"}
+    known = {*LISTS, "name", "gravity", "ground", "assemble", "exact", "defaults", "remarks"}
     # events in tests/events
     known |= {"user_forces", "events", "lockable"}
     # how it was written, not what it is

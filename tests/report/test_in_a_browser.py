@@ -408,6 +408,24 @@ def test_no_button_sends_anything_anywhere(browser, report, tmp_path, kind):
     seen.page.close()
 
 
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_an_animation_starts_by_itself_if_its_address_says_so(browser, tmp_path, motion):
+    """With #play it moves and starts again after its end, unless the reader prefers reduced motion."""
+    m = Mechanism.load(Path(__file__).parents[2] / "examples" / "four_bar.yaml")
+    path = tmp_path / "moving.html"
+    simulate(m, 0.05).animate("B0").save(path)
+    page = browser.new_page(reduced_motion=motion)
+    page.goto(f"{path.as_uri()}#play")
+    button = page.locator("button.play")
+    if motion == "reduce":
+        assert "play" in button.inner_text()
+    else:
+        # the run is short: it ends, and is seen to move again
+        for word in ("play", "pause", "play"):
+            page.locator("button.play", has_text=word).wait_for()
+    page.close()
+
+
 def test_print_is_light_and_without_buttons(browser, report, tmp_path):
     """Printed from a dark page: a PDF of some pages, controls hidden."""
     seen = Watched(browser, report, theme="dark")

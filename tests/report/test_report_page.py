@@ -61,7 +61,7 @@ def test_page_states_everything(folder):
         "PASS",
         "series with tol 1e-10",
         "energy drift",
-        "Gruebler&#x27;s count is 1",
+        "Mobility 1 by the Gruebler-Kutzbach formula",
         "Point 1: x and its derivative",
         "Distance from the exact motion",
         "factorisations",

@@ -44,7 +44,7 @@ def good(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def untried(monkeypatch):
     """What the reader itself does; that a child process tries it first is in test_tried_results.py."""
-    monkeypatch.setattr(storage, "try_result", lambda path, names: None)
+    monkeypatch.setattr(storage, "_read_in_child", lambda path: None)
 
 
 @pytest.fixture

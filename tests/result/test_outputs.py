@@ -74,7 +74,7 @@ WRONG = [
     (0.1, "give a list of times"),
     ([[0.1], [0.2]], "give a list of times"),
     (["soon"], "give times in seconds"),
-    ([0.1, np.nan], "outputs holds nan"),
+    ([0.1, np.nan], "outputs contains nan"),
     ([0.0, 0.2, 0.1], "outputs: 0.2 s is followed by 0.1 s; give increasing times"),
     ([0.1, 0.1], "0.1 s is followed by 0.1 s"),
     ([-0.1, 0.2], "outputs = -0.1 s: it begins at 0, and the duration is 0.3 s"),

@@ -266,7 +266,7 @@ def spoil(path, change):
 
 
 SPOILT = {
-    "foreign": (lambda f: f.attrs.pop("format"), "holds no result that `Result.save` wrote"),
+    "foreign": (lambda f: f.attrs.pop("format"), "is not a result written by `Result.save`"),
     "newer": (
         lambda f: f.attrs.__setitem__("version", VERSION + 1),
         f"has version {VERSION + 1}, this program reads {VERSION}",

@@ -221,7 +221,8 @@ def test_mechanisms_and_answers_show_themselves(tmp_path):
     assert "not complete" in empty._repr_html_()
     m.name = "crank & slider"
     shown = sarrus.inspect(m)._repr_html_()
-    assert "<li>crank &amp; slider" in shown
+    assert shown.startswith("<div><strong>1 degree of freedom")
+    assert "<li>crank &amp; slider: planar" in shown
     result = sarrus.simulate(m, 0.1, 0.1)
     answers = (result.reaction(m.joints[0].name), sarrus.assemble(m))
     for answer in answers:

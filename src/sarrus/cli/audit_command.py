@@ -42,6 +42,6 @@ def _results(run: Path) -> list[Result]:
     folders = runs.run_folder.find_runs(run)
     if not folders:
         raise runs.run_folder.RunFolderError(
-            f"{run} holds no run; make one with `sarrus run` or `sarrus simulate`"
+            f"{run} contains no run; make one with `sarrus run` or `sarrus simulate`"
         )
     return [runs.run_folder.load_run(folder).result for folder in folders]

@@ -63,7 +63,7 @@ def bench(
         float | None, typer.Option(help="Simulated time [s], instead of the problem's.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Report folder; a stopped benchmark goes on there.")
+        Path, typer.Option(help="Report folder; a stopped benchmark in it is resumed.")
     ] = Path("bench"),
     shape: TableFormat = "table",
     paper: Papers = None,

@@ -71,7 +71,7 @@ def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
         try:
             yield show
         except KeyboardInterrupt:
-            screen.print("stopped; the same command goes on from here")
+            screen.print("stopped; the same command resumes it")
             # The message has already been printed.
             sys.exit(130)
 

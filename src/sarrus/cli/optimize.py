@@ -21,7 +21,9 @@ def optimize(
     study: Annotated[
         str, typer.Argument(help="Optimisation file (YAML; see `sarrus schema --optimize`).")
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the results; the same folder goes on.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the results; an optimisation in it is resumed.")
+    ],
 ) -> None:
     """Optimise the mechanism of a file; write the model best.yaml and the page optimum.html.
 

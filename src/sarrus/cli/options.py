@@ -27,7 +27,7 @@ AtCrossing = Annotated[
     str,
     typer.Option(
         metavar="|".join(AT_CROSSING),
-        help="Where branches meet: go on, stop there, or stop and list the branches.",
+        help="Where branches meet: continue, stop there, or stop and list the branches.",
     ),
 ]
 # The names of `sarrus methods`; importing them would load the compiler, so a test compares them.

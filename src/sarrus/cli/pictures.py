@@ -53,7 +53,7 @@ def report(
         runs = [run for folder in folders for run in runs_package.run_folder.find_runs(folder)]
         if not runs:
             raise runs_package.run_folder.RunFolderError(
-                f"{folders[0]} holds no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
+                f"{folders[0]} contains no run and no benchmark; make one with `sarrus run` or `sarrus bench`"
             )
         single = len(runs) == 1 or len(folders) == 1
         path = out or (folders[0] / REPORT if single else Path(REPORT))

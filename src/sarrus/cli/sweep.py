@@ -24,7 +24,7 @@ MOST_SHOWN = 300
 
 def sweep(
     study: Annotated[str, typer.Argument(help="Study file (YAML; see `sarrus schema --study`).")],
-    out: Annotated[Path, typer.Option(help="Folder of the results; the same folder goes on.")],
+    out: Annotated[Path, typer.Option(help="Folder of the results; a study in it is resumed.")],
     workers: Annotated[
         int | None, typer.Option(help="Worker processes on this machine; one a core if left out.")
     ] = None,
@@ -38,7 +38,7 @@ def sweep(
 ) -> None:
     """Run the study of a file; write Parquet parts, results.parquet and overview.html.
 
-    Exit status 0 if a run succeeded, 1 if none did, 2 if it cannot go on, 130 if it was stopped.
+    Exit status 0 if a run succeeded, 1 if none did, 2 if it cannot continue, 130 if it was stopped.
     """
     studies.session.check_extra()
     screen = Screen(stderr=True)
@@ -86,7 +86,7 @@ def sweep(
     if outcome.finished:
         console.print(Text(f"files: {out}/results.parquet, {out}/overview.html"), soft_wrap=True)
     else:
-        console.print(Text(f"files: {out}/; the same command goes on"), soft_wrap=True)
+        console.print(Text(f"files: {out}/; the same command resumes it"), soft_wrap=True)
     if outcome.failed and outcome.failed == outcome.done:
         # No run succeeded, which counts as a failure.
         raise typer.Exit(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,11 +64,20 @@ class EventStates(Result):
         return np.asarray(counted)
 
 
-def make_reader(event: Event, states: Result) -> tuple[Reader, str]:
+def make_reader(event: Event, states: Result, idle: Mapping[str, str]) -> tuple[Reader, str]:
     """The reader of an event, and its unit; states: test input, so that mistakes are found at once.
+
+    idle: units of drives, locks and stops that may act in other segments of the run.
 
     Raises MechanismError or UnknownNameError, with the name of the event.
     """
+    idles = [name for name in idle if name not in states.model.readings.drives]
+    if event.reading == "drive" and event.of in idles:
+        return lambda r: np.zeros(len(r.times)), idle[event.of]
+    if event.reading == "quantity" and isinstance(event.of, str):
+        # "motor torque", "motor.power" of a drive that is released
+        if any(event.of.startswith((f"{name} ", f"{name}.")) for name in idles):
+            return lambda r: np.zeros(len(r.times)), unit_of_quantity(event.of)
     read = _reader(event, states)
     try:
         read(states)

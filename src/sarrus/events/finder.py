@@ -9,8 +9,9 @@ constraints), so that the value read there is the wanted one to rounding.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ from .interpolants import Interpolants
 
 # points per step: initially, and if these do not resolve a quantity
 FEW, MANY = 20, 40
+# share of the largest coefficient of a polynomial that is left out, and how many terms are kept
+NEGLIGIBLE, FEWEST_TERMS = 1e-18, 3
 # then the step is halved, up to this many times
 MOST_HALVINGS = 10
 # last coefficients that decrease by less than this factor on a quarter of an interval do not decrease
@@ -509,7 +512,11 @@ def _polynomials(part: MotionPart, linear: LinearReading) -> Floats:
     terms[power[None] > orders[:, None]] = 0.0
     terms *= steps[:, None] ** power
     terms[:, 0] += linear.origin
-    return np.asarray(terms @ interpolants.from_powers(len(power)))
+    found = terms @ interpolants.from_powers(len(power))
+    # the last ones are far below rounding, and every evaluation would add them
+    sizes = np.abs(found).max(axis=0)
+    kept = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
+    return np.asarray(found[:, : max(int(kept[-1]) + 1 if len(kept) else 0, FEWEST_TERMS)])
 
 
 def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
@@ -517,15 +524,23 @@ def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
 
 
 class EventSearch:
-    """The events that a run searches for; each call makes a finder for one run. Names are checked at once."""
+    """The events that a run searches for; each call makes a finder for one run. Names are checked at once.
+
+    idle: units of drives, locks and stops that act in other segments of the run; they exert nothing here.
+    """
 
     def __init__(
-        self, events: Sequence[Event], model: Model, start: EventStates, tolerance: float
+        self,
+        events: Sequence[Event],
+        model: Model,
+        start: EventStates,
+        tolerance: float,
+        idle: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._events, self._model = events, model
         self._start, self._tolerance = start, tolerance
         start.__dict__["turns"] = {}
-        self._readers = [make_reader(event, start) for event in events]
+        self._readers = [make_reader(event, start, idle) for event in events]
         self._linear = [linear_reading(event, start) for event in events]
         self._before = [TrackState(event.count) for event in events]
         self._turns: dict[str, tuple[Floats, Floats]] = {}

@@ -51,7 +51,8 @@ from .solve import (
     project_state,
     refine,
     relative_pivot,
-    solve_gaps,
+    set_gaps,
+    solve_once,
 )
 from .stepping import accelerate
 
@@ -273,7 +274,8 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
     for _ in range(corrections):
         if not any_lane(active):
             break
-        solve_gaps(form, ws, 0)
+        set_gaps(form, ws.phi, ws.x)
+        solve_once(form, ws.J, ws.L, ws.x)
         largest = 0.0
         for i in range(len(ws.q)):
             x = choose(active, ws.x[form.pos_q[i]], 0.0)
@@ -301,9 +303,11 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
         if reference_pivots[k] > PERMANENT_PIVOT:
             smallest = min(smallest, pivot)
             pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
-    solve_gaps(form, ws, 0)
+    set_gaps(form, ws.phi, ws.x)
+    solve_once(form, ws.J, ws.L, ws.x)
     rough = ROUND_OFF / max(gap, ROUND_OFF) * smallest < EPS
     if any_lane(rough):
+        set_gaps(form, ws.phi, ws.b)
         for i in range(len(ws.x)):
             ws.x_rough[i] = ws.x[i]
         refine(form, ws.J, ws.L, ws.b, ws.r, ws.x)

@@ -275,6 +275,14 @@ def add_augmentation(form, J, b):
 
 
 @kernel
+def solve_once(form, J, L, x):
+    """Solve [M J^T; J 0] x = x in place with the factor of K, without refinement."""
+    if len(form.K_A):
+        add_augmentation(form, J, x)
+    solve_factored(form, L, x)
+
+
+@kernel
 def refine(form, J, L, b, r, x):
     """Add to x the solution for the residual of [M J^T; J 0] x = b."""
     for i in range(len(b)):
@@ -289,9 +297,7 @@ def refine(form, J, L, b, r, x):
         c = form.pos_c[form.J_eq[k]]
         r[i] -= J[k] * x[c]
         r[c] -= J[k] * x[i]
-    if len(form.K_A):
-        add_augmentation(form, J, r)
-    solve_factored(form, L, r)
+    solve_once(form, J, L, r)
     for i in range(len(b)):
         x[i] += r[i]
 
@@ -301,9 +307,7 @@ def solve_refined(form, J, L, b, refinements, r, x):
     """Solve [M J^T; J 0] x = b with the factor of K and iterative refinement."""
     for i in range(len(b)):
         r[i] = b[i]
-    if len(form.K_A):
-        add_augmentation(form, J, r)
-    solve_factored(form, L, r)
+    solve_once(form, J, L, r)
     for i in range(len(b)):
         x[i] = r[i]
     for _ in range(refinements):
@@ -311,12 +315,18 @@ def solve_refined(form, J, L, b, refinements, r, x):
 
 
 @kernel
+def set_gaps(form, phi, b):
+    """Right-hand side for the smallest change, in the mass norm, that makes phi zero."""
+    for i in range(len(b)):
+        b[i] = 0.0
+    for c in range(len(phi)):
+        b[form.pos_c[c]] = -phi[c]
+
+
+@kernel
 def solve_gaps(form, ws, refinements):
     """ws.x: the smallest change, in the mass norm, that makes ws.phi zero, with the current factor."""
-    for i in range(len(ws.b)):
-        ws.b[i] = 0.0
-    for c in range(len(ws.phi)):
-        ws.b[form.pos_c[c]] = -ws.phi[c]
+    set_gaps(form, ws.phi, ws.b)
     solve_refined(form, ws.J, ws.L, ws.b, refinements, ws.r, ws.x)
 
 

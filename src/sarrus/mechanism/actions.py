@@ -158,6 +158,11 @@ def split_path(path: str) -> tuple[str, str, str]:
     return block, name, number
 
 
+def lock_name(joint: str) -> str:
+    """The name under which the force of a lock is read."""
+    return f"{joint} lock"
+
+
 def release(name: str) -> Action:
     """Action of an event: a drive lets go of its joint, or the lock of a joint is released.
 

@@ -22,6 +22,7 @@ from .actions import (
     SWITCH_OFF,
     SWITCH_ON,
     Action,
+    lock_name,
     split_path,
 )
 from .elements import MechanismError
@@ -164,11 +165,6 @@ def _exchange(m: Mechanism, block: str, name: str, numbers: dict[str, Any]) -> N
 
 def _joint_of(m: Mechanism, limit: str) -> str:
     return next(x.joint for x in m.limits if x.name == limit)
-
-
-def lock_name(joint: str) -> str:
-    """The name under which the force of a lock is read."""
-    return f"{joint} lock"
 
 
 def _hold(name: str, joint: str, value: float) -> Drive:

@@ -454,7 +454,7 @@ def _note_same_place(
     """Note a new joint on top of another one: a mirrored dyad is often placed there by mistake."""
     for joint in m.joints:
         if joint.at is not None and np.linalg.norm(joint.at - place) <= SAME_PLACE * max(sizes):
-            m.told.append(
+            m.remarks.append(
                 f"{what} lies on joint '{joint.name}', at {show(place)}; side='{other}' gives the other place"
             )
 

@@ -94,7 +94,7 @@ class Event:
             "distance": arms if isinstance(self.of, str) else points,
             "speed": points,
             "force": [*(s.name for s in m.springs), *(t.name for t in m.torsions)],
-            "drive": [d.name for d in m.drives],
+            "drive": [*m.holders],
         }
         names = self.of if isinstance(self.of, tuple) else [self.of]
         for name in names if self.reading in known else []:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import all_suggest, describe_known, warn_renamed
+from .actions import lock_name
 from .bodies import Body, Marker, make_rod
 from .construction import ConstructionCalls
 from .elements import (
@@ -315,6 +316,12 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             self._refuse(event.problems(self))
         self.events.append(event)
         return event
+
+    @property
+    def holders(self) -> dict[str, str]:
+        """Joints by the names of what may prescribe their coordinates in a run: drives, stops, locks."""
+        parts = {part.name: part.joint for part in (*self.drives, *self.limits)}
+        return parts | {lock_name(joint.name): joint.name for joint in self.joints}
 
     def check(self) -> None:
         """Raise MechanismError if this cannot be simulated; the message lists every reason."""

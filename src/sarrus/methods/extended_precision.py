@@ -82,7 +82,7 @@ def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
     """Return a note if a tolerance is tighter than `held`, by default the limit of double precision."""
     if tolerance >= held:
         return []
-    return [f"tolerance {tolerance:g} is below what double precision holds; {held:g} was used"]
+    return [f"tolerance {tolerance:g} is below the limit of double precision; {held:g} was used"]
 
 
 class ExtendedSteps(NamedTuple):
@@ -240,14 +240,14 @@ class MoreDigits:
                 "that these are passed and not missed"
             )
             notes.append(
-                f"{self.taken} steps near singular configurations, or where equations depend on each other, were "
-                "taken with twice the digits of doubles" + (fitted if self._mended else "")
+                f"{self.taken} steps near singular configurations, or where constraints are redundant, were "
+                "computed in extended precision" + (fitted if self._mended else "")
             )
         if self._alone is not None:
             notes.append(
-                f"from t = {self._alone:.6g} s on more digits lead nowhere (motions touch, or equations "
-                "contradict each other in their last digits): doubles go on alone, and hold some "
-                f"{HELD_THROUGH:g} of the mechanism's length after crossings"
+                f"from t = {self._alone:.6g} s on extended precision does not help (branches with a common "
+                "tangent, or equations that contradict each other in their last digits): the run continues in "
+                f"double precision, accurate to about {HELD_THROUGH:g} of the mechanism's length after crossings"
             )
         held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
         return [*notes, *describe_floor(self._asked, held)]

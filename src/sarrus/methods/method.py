@@ -152,7 +152,7 @@ def warm_up(
     tiny.revolute("pin", tiny.ground, "rod", at=(0, 0))
     if driven:
         # outputs of driven mechanisms are not projected in SIMD lanes, whose code would be compiled in vain
-        tiny.drive("motor", "pin", Polynomial([0.0, 0.0, 1.0]))
+        tiny.drive("motor", "pin", Polynomial((0.0, 0.0, 1.0)))
     elif loaded:
         tiny.torsion("spring", "pin", stiffness=1)
     model = make_model(tiny)

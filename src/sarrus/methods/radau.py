@@ -161,7 +161,7 @@ class Radau:
         notes, relaxed = [], self._counters[kernels.RELAXED]
         if self._problem.setting < FLOOR:
             notes.append(
-                f"tolerance {self._problem.setting:g} is below what double precision holds; {FLOOR:g} was used"
+                f"tolerance {self._problem.setting:g} is below the limit of double precision; {FLOOR:g} was used"
             )
         switches = self._counters[kernels.SWITCHES]
         if switches:

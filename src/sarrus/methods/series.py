@@ -698,7 +698,7 @@ def describe_relaxed_steps(relaxed: int, moved: float, lost: float) -> list[str]
     if not relaxed:
         return []
     return [
-        f"{relaxed} steps could not hold the tolerance in double precision, as close to a singular "
-        "position or where a force is not smooth (a spring of length zero); the largest correction "
-        f"there was {moved:.1e} of the mechanism's length, what they may have lost in sum {lost:.1e}"
+        f"{relaxed} steps could not meet the tolerance in double precision, as close to a singular "
+        "configuration or where a force is not smooth (a spring of length zero); the largest correction "
+        f"there was {moved:.1e} of the mechanism's length, the sum of possible errors {lost:.1e}"
     ]

@@ -35,7 +35,9 @@ class Ending(NamedTuple):
 
 
 GOOD = "the results up to there are good"
-_GO_ON = "Try another tolerance, and check whether the motion can go on beyond this position"
+_GO_ON = (
+    "Try another tolerance, and check whether the motion can continue beyond this configuration"
+)
 
 # explanations of early returns; {setting}: the tolerance
 _EARLY = {
@@ -66,7 +68,7 @@ _EARLY = {
     return_codes.SWITCHING: (
         Status.NOT_CONVERGED,
         "a user force switches to and fro there without time passing, as dry friction does where it sticks; "
-        f"{GOOD}. Such a law has no motion that goes on: make it continuous, like tanh(v / v0) instead of sign(v)",
+        f"{GOOD}. No motion satisfies such a law: make it continuous, like tanh(v / v0) instead of sign(v)",
     ),
     return_codes.LOST_RANK: (
         Status.NOT_CONVERGED,
@@ -89,9 +91,9 @@ def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
     """Steps exceed the tolerance again and again."""
     return Ending(
         Status.NOT_CONVERGED,
-        f"stopped at t = {t:.9g} s: from t = {since:.9g} s on {often} steps could not hold the tolerance "
+        f"stopped at t = {t:.9g} s: from t = {since:.9g} s on {often} steps could not meet the tolerance "
         f"{tolerance:g} in double precision, one after the other, as near a singular configuration that the "
-        f"motion does not leave; {GOOD}. A looser tolerance may go on",
+        f"motion does not leave; {GOOD}. A looser tolerance may continue",
     )
 
 
@@ -104,7 +106,9 @@ def with_losses(end: Ending, lost: float, until: float, dropped: int) -> Ending:
         return end
     words = []
     if lost:
-        words.append(f"steps that could not hold the tolerance may have lost {lost:.1e} m by then")
+        words.append(
+            f"steps that could not meet the tolerance may have added errors of {lost:.1e} m by then"
+        )
     if dropped:
         words.append(f"the outputs after t = {until:.9g} s, {dropped}, are not kept")
     return Ending(end.status, end.message.replace(GOOD, ", and ".join(words)))

@@ -45,7 +45,7 @@ class DrivenEquations:
         """Drive an equation: factor times the function that its kind makes of the motion, minus the constant."""
         if equation < 0:
             raise MechanismError(
-                f"joint '{joint.name}' is driven, but other joints hold it: it cannot move at all; "
+                f"joint '{joint.name}' is driven, but other joints prevent any motion of it; "
                 "leave the drive out"
             )
         self.equations.append((equation, kind, motion, factor, constant))

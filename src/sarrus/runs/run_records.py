@@ -109,7 +109,7 @@ class VerdictRecord(RecordPart):
     crossings: list[dict[str, Any]] | None
     near_singular: list[dict[str, Any]] | None = None
     mobility_motion: Count | None = None
-    freedom: Text = ""
+    summary: Text = ""
     classes: list[Text] = Field(default_factory=list)
 
 

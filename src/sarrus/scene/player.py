@@ -35,6 +35,15 @@ START = """
   Sarrus.transport(document.getElementById("bar"), clock, scene.end, scene.marks);
   Sarrus.options(document.getElementById("options"), player);
   document.getElementById("said").textContent = scene.said.join(" ");
+  // an address that ends with #play moves at once, and repeats, unless the reader prefers reduced motion
+  if (location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    clock.onChange(() => {
+      if (!clock.playing && clock.time >= clock.duration) {
+        setTimeout(() => { if (!clock.playing && clock.time >= clock.duration) clock.play(); }, 1000);
+      }
+    });
+    clock.play();
+  }
 }
 """
 

@@ -63,15 +63,17 @@ def join_outcomes(
         if not record.model.loaded:
             # such a model does not count work; that of earlier segments remains
             record.work[:] = work
-        work, restored = float(record.work[-1]), float(record.restored[-1])
+        if len(record):
+            work, restored = float(record.work[-1]), float(record.restored[-1])
         # the first output of a later segment is its start; the last one before an event is the state there
         own = slice(int(number > 0), len(record))
         is_last = number == len(segments) - 1
-        if not is_last and record.times[-1] not in problem.times:
+        if not is_last and len(record) and record.times[-1] not in problem.times:
             own = slice(own.start, len(record) - 1)
         parts.append(record[own])
         begin = replace(outcome, record=record[:1], events=None, segments=())
-        kept.append(RunSegment(active.text, float(record.times[0]), rows, len(parts[-1]), begin))
+        first = float(record.times[0]) if len(record) else problem.duration
+        kept.append(RunSegment(active.text, first, rows, len(parts[-1]), begin))
         rows += len(parts[-1])
     outcomes = [outcome for _, outcome in segments]
     last = outcomes[-1]

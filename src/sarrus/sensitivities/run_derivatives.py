@@ -88,9 +88,10 @@ class RunDerivatives:
         return result.outcome.watch is not None and bool(result.crossings or result.near_singular)
 
     def _again(self, tolerance: float | None) -> Result:
+        """The same run with its step polynomials; outputs are read from these."""
         result = self.result
         return simulate(
-            result.mechanism, result.duration, outputs=result.settings.outputs, dense=True,
+            result.mechanism, result.duration, outputs=[0.0, result.duration], dense=True,
             tolerance=tolerance, method=SERIES, max_steps=result.settings.max_steps,
         )  # fmt: skip
 

@@ -315,13 +315,13 @@ class RunTangent:
             raise ValueError(
                 f"'{quantity}': extremes have derivatives for coordinates of points; give one like 'B0.x'"
             )
-        values = result.position(name)[:, i]
+        times, values = self._run.result.times, self._run.result.position(name)[:, i]
         k = int(np.argmax(values) if largest else np.argmin(values))
-        t = float(result.times[k])
+        t = float(times[k])
         if not 0 < k < len(values) - 1:
             # an extreme at an end of the run keeps its time
             return np.array([t]), self._of_point(name)[0][[k], i], np.zeros(1)
-        low, high = float(result.times[k - 1]), float(result.times[k + 1])
+        low, high = float(times[k - 1]), float(times[k + 1])
         for _ in range(8):
             there = result.at(t)
             step = float(there.velocity(name)[0, i] / there.acceleration(name)[0, i])

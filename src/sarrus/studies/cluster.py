@@ -159,7 +159,7 @@ def _start_workers(workers: int) -> LocalCluster:
     assert failed is not None
     raise StudyError(
         f"the workers on this machine did not start, {START_ATTEMPTS} times in a row ({_first_line(failed)}); "
-        "finished runs are kept, and the same command goes on"
+        "finished runs are kept, and the same command resumes it"
     ) from failed
 
 
@@ -188,7 +188,7 @@ def run_study(client: Client, work: Work, local: bool) -> None:
     except OSError as error:
         raise StudyError(
             f"the connection to the scheduler was lost ({_first_line(error)}); finished runs are kept, and the "
-            "same command goes on"
+            "same command resumes it"
         ) from error
 
 
@@ -239,7 +239,7 @@ class _Loop:
         if not workers and time.monotonic() > self.seen + PATIENCE:
             raise StudyError(
                 f"no worker is left, and none came back within {PATIENCE:g} s; finished runs are kept, and the "
-                "same command goes on"
+                "same command resumes it"
             )
         for future, batch in list(self.flying.items()):
             if batch.worker and batch.worker not in workers and future.status == "pending":

@@ -147,7 +147,7 @@ def run_in_folder(
             folder.save_manifest("stopped")
             done = int(folder.done.sum())
             raise StudyStopped(
-                f"stopped: {done} of {samples.runs} runs are done and kept in {out}; the same command goes on",
+                f"stopped: {done} of {samples.runs} runs are done and kept in {out}; the same command resumes it",
                 done,
                 samples.runs,
             ) from None

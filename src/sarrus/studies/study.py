@@ -25,7 +25,7 @@ Number = float | str
 
 
 class StudyError(ValueError):
-    """A study cannot be run or go on; the message says why and what to do."""
+    """A study cannot be run or continued; the message says why and what to do."""
 
 
 class StudyStopped(KeyboardInterrupt):

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 # values of `zeros` for a candidate that is a local minimum of pivots, or an interval of lower rank, see
 # methods/monitor.py
 MINIMUM, CHANGE = 0, -1
-# numbers of nodes of one polynomial over the steps around such an interval, in the order in which they are tried:
-# powers of the time lose digits with each node
-NODES = (11, 9, 7)
+# numbers of nodes of the polynomials over the steps around such an interval: powers of the time lose digits with
+# each node
+NODES = (11, 10, 9, 8, 7)
 # a local minimum of pivots is refined with W if W is below this multiple of the near-miss limit, with this number
 # of golden sections
 FOLLOWED = 10.0
@@ -228,8 +228,9 @@ class _Judge:
 
         It uses one polynomial over the steps around the interval, because rounding is negligible far from the
         zero. The zeros scatter by a root of the rounding, their mean does not. A polynomial that follows the
-        rounding of the steps may have none; one of lower degree is smoother.
+        rounding of the steps may have none; of several degrees that with the least scatter counts.
         """
+        best, least = c.time, np.inf
         middle, half = 0.5 * (c.low + c.high), 0.5 * (c.high - c.low)
         for count in NODES:
             nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
@@ -248,9 +249,13 @@ class _Judge:
                 if abs(middle + x[0] - c.time) <= np.sqrt(c.variance)
             ]
             zeros = plain_sum(n for _, n, _ in found)
-            if zeros:
-                return float(middle + plain_sum(t * n for t, n, _ in found) / zeros)
-        return c.time
+            if not zeros:
+                continue
+            mean = plain_sum(t * n for t, n, _ in found) / zeros
+            scatter = plain_sum(n * abs(v + (t - mean) ** 2) for t, n, v in found) / zeros
+            if scatter < least:
+                best, least = float(middle + mean), scatter
+        return best
 
     def _bottom(self, c: Candidate) -> list[float]:
         """The time at which the smallest value of W is minimal, if it is low and not at an end of the run."""

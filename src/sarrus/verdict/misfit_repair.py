@@ -59,7 +59,7 @@ def bridge_misfit(
         f"{locked.misfit:.2e} m"
     )
     if locked.exact and not locked.within(allowed):
-        return mechanism, [f"{kept}, and {allowed:.2e} m are allowed: they are held"]
+        return mechanism, [f"{kept}, and {allowed:.2e} m are allowed: they are treated as locked"]
     if not locked.within(allowed):
         raise LockedError(
             f"mechanism '{mechanism.name}' is locked: no motion keeps all joints closed (smallest singular value "

@@ -83,16 +83,26 @@ def analyse(joints: Constraints, q: Floats, most: int) -> Analysis:
     """Find at most `most` branches of the joint equations through q.
 
     A configuration located by a run is singular to a limited number of digits only. If this leaves something
-    undecided, the limit for zero is raised.
+    undecided, the limit for zero is raised. Errors of the configuration also lower the order with which branches
+    with a common tangent separate, so the highest order that is decided counts.
     """
     systems = split_system(joints, q)
     found = _analyse(systems, most)
     inexact = found.left_out > TAYLOR_ZERO * INEXACT
-    for more in RELAXED if found.undecided and inexact else ():
-        again = _analyse([replace(s, zero_margin=more) for s in systems], most)
-        if not again.undecided:
-            return again
-    return found
+    touches = _highest_contact(found) > 0.0
+    if not inexact or not (found.undecided or touches):
+        return found
+    tried = [found]
+    for more in RELAXED:
+        tried.append(_analyse([replace(s, zero_margin=more) for s in systems], most))
+        if not (tried[-1].undecided or touches):
+            break
+    # of equals the first
+    return max((a for a in tried if not a.undecided), key=_highest_contact, default=found)
+
+
+def _highest_contact(found: Analysis) -> float:
+    return max((b.contact for b in found.branches), default=0.0)
 
 
 def _analyse(systems: list[LocalSystem], most: int) -> Analysis:

@@ -21,8 +21,11 @@ FAR, STEP = 0.3, 0.1
 FURTHER = 0.8
 # Newton steps to a nearby configuration
 CLOSING = 12
-# step from a configuration to others of the same rank, as a fraction of its displacement
-PROBE = 0.02
+# step from a configuration to others of the same rank, as a fraction of its displacement; small enough for the
+# second order to vanish against the first
+PROBE = 5e-4
+# steps towards a lower rank that may increase the residual
+UPHILL = 2
 # a Newton step below this is the last one
 LAST_STEP = 1e-9
 # conditions on the rank weaker than this fraction of the strongest are redundant
@@ -173,14 +176,16 @@ def close_near(
     away. shaky: on the branch J has a lower rank than its dimension requires. Then the steps also reduce its small
     singular values to zero, because residuals grow only with the square of the distance from the branch.
     """
-    best, least, done = x, np.inf, False
+    best, least, worse, done = x, np.inf, 0, False
     for _ in range(CLOSING):
         gaps = system.phi_at(x)
         size = float(np.abs(gaps).max(initial=0.0))
-        if not size < least:
-            break
-        best, least = x, size
-        if size < 1e-16 or done:
+        if size < least:
+            best, least, worse = x, size, 0
+        else:
+            worse += 1
+        # steps towards a lower rank may increase the residual at first
+        if size < 1e-16 or done or worse > (UPHILL if shaky else 0):
             break
         if shaky:
             step = _step_to_rank(system, x, gaps, rank)
