@@ -560,6 +560,7 @@ def design(
     if joint is not None:
         mechanism = mechanism.copy()
         mechanism.drives.clear()
+        # text with a unit is read by the drive
         rate: Any = speed if isinstance(speed, str) else float(speed)
         mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), rate)))
     if len(mechanism.drives) != 1:
