@@ -22,8 +22,7 @@ from .mechanism import (
     SmoothStep,
     Table,
 )
-from .mechanism.actions import engage, lock, release, switch_off, switch_on
-from .mechanism.actions import set_number as set
+from .mechanism.actions import engage, lock, release, set_number, switch_off, switch_on
 from .mechanism.event_requests import when
 from .names import UnknownNameError, warn_renamed
 from .optimisation import optimize, tolerances
@@ -79,7 +78,7 @@ __all__ = [
     "problems",
     "release",
     "sensitivity",
-    "set",
+    "set_number",
     "simulate",
     "simulate_many",
     "simulate_with",

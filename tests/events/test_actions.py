@@ -132,7 +132,7 @@ def test_a_spring_that_is_switched_has_the_closed_form_on_both_sides():
         when(
             "time",
             equals=2.0,
-            then=[sarrus.switch_on("s"), sarrus.set("springs.s.stiffness", "18 N/m")],
+            then=[sarrus.switch_on("s"), sarrus.set_number("springs.s.stiffness", "18 N/m")],
         ),
     ]
     result = sarrus.simulate(m, 3.0, events=events)
@@ -152,7 +152,9 @@ def test_a_spring_that_is_switched_has_the_closed_form_on_both_sides():
 def test_counts_go_on_over_segments():
     """count=2: the third occurrence does nothing, though each of the first starts a new segment."""
     m = carriage(stiffness=8.0)
-    kick = when(travel="guide", equals=0.1, count=2, then=sarrus.set("springs.s.preload", 0.0))
+    kick = when(
+        travel="guide", equals=0.1, count=2, then=sarrus.set_number("springs.s.preload", 0.0)
+    )
     result = sarrus.simulate(m, 10.0, events=[kick])
     w = 2.0
     first = np.arcsin(0.2) / w
@@ -163,7 +165,12 @@ def test_other_events_are_found_across_segments():
     """Events at the same instant as an action, and shortly after it, are found once each."""
     m = carriage(stiffness=8.0)
     events = [
-        when(travel="guide", equals=0.1, then=sarrus.set("springs.s.damping", 0.0), name="acts"),
+        when(
+            travel="guide",
+            equals=0.1,
+            then=sarrus.set_number("springs.s.damping", 0.0),
+            name="acts",
+        ),
         when(travel="guide", equals=0.1, name="same"),
         when(travel="guide", equals=0.1 + 1e-6, name="next"),
         when(coordinate="mass.vx", extreme=True, name="extreme"),
@@ -221,10 +228,13 @@ def test_the_same_in_a_model_file(tmp_path):
     [
         (lambda: sarrus.release("nothing"), "no drive or joint has that name"),
         (lambda: sarrus.lock("C"), "there is no joint 'C'"),
-        (lambda: sarrus.set("springs.s.stiffness", 1), "is not one of the springs"),
-        (lambda: sarrus.set("bodies.a.mass", 1), "an event changes numbers of forces"),
-        (lambda: sarrus.set("springs.s.colour", 1), "'colour' is not a number of springs"),
-        (lambda: sarrus.switch_off("x"), "no force, torque, spring or torsion has that name"),
+        (lambda: sarrus.set_number("springs.s.stiffness", 1), "is not one of the springs"),
+        (lambda: sarrus.set_number("bodies.a.mass", 1), "an event changes numbers of forces"),
+        (lambda: sarrus.set_number("springs.s.colour", 1), "'colour' is not a number of springs"),
+        (
+            lambda: sarrus.switch_off("x"),
+            "no force, torque, spring, torsion or ball damper has that name",
+        ),
         (lambda: {"open": "B"}, "then: 'open'"),
         (lambda: 3, "is not an action"),
     ],

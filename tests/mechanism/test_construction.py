@@ -220,6 +220,11 @@ def test_plates_are_written_back_as_plates(tmp_path):
     m.point("tip", "plate", (1, 0))
     many = sarrus.Ensemble(m, {"bodies.plate.mass": [1.0, 2.0]}).simulate(1, 0.5, points=["tip"])
     np.testing.assert_allclose(*many.position("tip"), atol=1e-9)
+    result = sarrus.simulate(m, 1, 0.5)
+    by_mass = result.sensitivity("tip", wrt="bodies.plate.mass")
+    np.testing.assert_allclose(by_mass.values, 0, atol=1e-9)
+    with pytest.raises(sarrus.MechanismError, match="corners of plates have no derivatives"):
+        result.sensitivity("tip", wrt="bodies.plate.plate.0.0")
 
 
 def test_files_build_what_python_builds():

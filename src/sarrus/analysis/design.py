@@ -226,7 +226,7 @@ class Design(Sentences):
         return tuple(find_slider_cranks(self.result.mechanism))
 
     @property
-    def loops(self) -> tuple[FourBar | SliderCrank, ...]:
+    def loops(self) -> tuple[FourBar | SliderCrank | SpatialFourBar, ...]:
         """Four-bar linkages, then slider-cranks."""
         return (*self.four_bars, *self.slider_cranks, *self.spatial_four_bars)
 
@@ -560,7 +560,8 @@ def design(
     if joint is not None:
         mechanism = mechanism.copy()
         mechanism.drives.clear()
-        rate = speed if isinstance(speed, str) else float(speed)
+        # text with a unit is read by the drive
+        rate: Any = speed if isinstance(speed, str) else float(speed)
         mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), rate)))
     if len(mechanism.drives) != 1:
         pins = ", ".join(

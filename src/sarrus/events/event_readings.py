@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..result import Result
 if TYPE_CHECKING:
     from ..mechanism.event_requests import Event
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 # reads n numbers from n states
 Reader = Callable[[Result], Floats]
 # readings that are norms of vectors: their squares are smooth also where they vanish
@@ -64,7 +66,9 @@ class EventStates(Result):
         return np.asarray(counted)
 
 
-def make_reader(event: Event, states: Result, idle: Mapping[str, str]) -> tuple[Reader, str]:
+def make_reader(
+    event: Event, states: Result, idle: Mapping[str, str] = NOTHING
+) -> tuple[Reader, str]:
     """The reader of an event, and its unit; states: test input, so that mistakes are found at once.
 
     idle: units of drives, locks and stops that may act in other segments of the run.
@@ -74,10 +78,10 @@ def make_reader(event: Event, states: Result, idle: Mapping[str, str]) -> tuple[
     idles = [name for name in idle if name not in states.model.readings.drives]
     if event.reading == "drive" and event.of in idles:
         return lambda r: np.zeros(len(r.times)), idle[event.of]
-    if event.reading == "quantity" and isinstance(event.of, str):
+    owners = tuple(f"{name}{mark}" for name in idles for mark in " .")
+    if event.reading == "quantity" and isinstance(event.of, str) and event.of.startswith(owners):
         # "motor torque", "motor.power" of a drive that is released
-        if any(event.of.startswith((f"{name} ", f"{name}.")) for name in idles):
-            return lambda r: np.zeros(len(r.times)), unit_of_quantity(event.of)
+        return lambda r: np.zeros(len(r.times)), unit_of_quantity(event.of)
     read = _reader(event, states)
     try:
         read(states)

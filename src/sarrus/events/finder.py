@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from . import interpolants
 from .detection import FALLING, MAXIMUM, MINIMUM, RISING, TANGENT, Crossings, Extremes, Found, Place
 from .event_readings import (
     NORMS,
+    NOTHING,
     EventStates,
     LinearReading,
     Reader,
@@ -535,7 +535,7 @@ class EventSearch:
         model: Model,
         start: EventStates,
         tolerance: float,
-        idle: Mapping[str, str] = MappingProxyType({}),
+        idle: Mapping[str, str] = NOTHING,
     ) -> None:
         self._events, self._model = events, model
         self._start, self._tolerance = start, tolerance

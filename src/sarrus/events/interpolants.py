@@ -55,10 +55,9 @@ def _of_derivative(count: int) -> Floats:
 def from_powers(count: int) -> Floats:
     """The matrix that converts coefficients of s^k, s = (x + 1) / 2 from 0 to 1, to Chebyshev coefficients."""
     rows = np.zeros((count, count))
-    power = np.ones(1)
-    for k in range(count):
-        rows[k, : len(power)] = power
-        power = chebyshev.chebmul(power, [0.5, 0.5])
+    rows[0, 0] = 1.0
+    for k in range(1, count):
+        rows[k, : k + 1] = chebyshev.chebmul(rows[k - 1, :k], [0.5, 0.5])[: k + 1]
     return rows
 
 

@@ -333,7 +333,8 @@ class _Reader:
 
     def limits(self, name: str, node: Node, kind: str) -> tuple[float | None, float | None]:
         """Return the stops of a hinge or slider; report the others."""
-        found, stops = self.child(node, "limit"), (None, None)
+        found = self.child(node, "limit")
+        stops: tuple[float | None, float | None] = (None, None)
         given = set() if found is None else {"lower", "upper"} & found.attributes.keys()
         continuous = self.text(node, "type").lower() == "continuous"
         if found is not None and given and kind in (REVOLUTE, PRISMATIC) and not continuous:

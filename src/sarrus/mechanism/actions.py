@@ -39,6 +39,7 @@ NUMBERS: dict[str, dict[str, str]] = {
         "free_angle": "ANGLE",
         "torque": "TORQUE",
     },
+    "ball_dampers": {"damping": "TORSIONAL_DAMPING"},
 }
 # numbers that vanish where a force is switched off
 STRENGTHS = {
@@ -46,6 +47,7 @@ STRENGTHS = {
     "torques": ("vector",),
     "springs": ("stiffness", "damping", "preload"),
     "torsions": ("stiffness", "damping", "torque"),
+    "ball_dampers": ("damping",),
 }
 
 
@@ -98,7 +100,7 @@ class Action:
             names = [part.name for block in STRENGTHS for part in getattr(m, block)]
             if self.of not in names:
                 yield (
-                    f"{self}: no force, torque, spring or torsion has that name; "
+                    f"{self}: no force, torque, spring, torsion or ball damper has that name; "
                     f"{describe_known(self.of, names)}"
                 )
         elif self.kind == SET:
@@ -111,7 +113,7 @@ class Action:
             yield f"{self}: '{name}' is not one of the {block}; {describe_known(name, parts)}"
             return
         wanted = np.shape(getattr(parts[name], number))
-        if np.shape(self.value) != wanted:
+        if np.asarray(self.value).shape != wanted:
             need = "a number" if wanted == () else f"{wanted[0]} numbers"
             yield f"{self}: {number} of '{name}' is {need}"
         elif not np.isfinite(np.asarray(self.value, dtype=float)).all():

@@ -144,7 +144,7 @@ def when(
     then
         What the event does to the mechanism, one or several actions: `sarrus.release("motor")`,
         `sarrus.engage("motor")`, `sarrus.lock("B0")`, `sarrus.switch_off("s1")`, `sarrus.switch_on("s1")`,
-        `sarrus.set("springs.s1.stiffness", 0)`. The run then goes on.
+        `sarrus.set_number("springs.s1.stiffness", 0)`. The run then goes on.
     name
         Its name in reports. Default: made from the quantity.
 

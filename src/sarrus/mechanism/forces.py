@@ -757,12 +757,12 @@ class LoadCalls:
         what = f"limit '{title}'"
         kind = next((j.kind for j in self.joints if j.name == limited), None)
         unit = "ANGLE" if kind is not None and kind.row.coordinate == "angle" else "LENGTH"
-        stops = [
+        low, high = (
             None if x is None else as_number(x, f"{word} of {what}", unit)
             for word, x in (("lower", lower), ("upper", upper))
-        ]
+        )
         share = as_number(restitution, f"restitution of {what}", "NUMBER")
-        return self._add("limits", JointLimit(title, limited, *stops, share))
+        return self._add("limits", JointLimit(title, limited, low, high, share))
 
 
 def _fixed_in(fixed_in: object, what: str) -> Iterator[str]:

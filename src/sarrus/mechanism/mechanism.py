@@ -320,8 +320,9 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     @property
     def holders(self) -> dict[str, str]:
         """Joints by the names of what may prescribe their coordinates in a run: drives, stops, locks."""
-        parts = {part.name: part.joint for part in (*self.drives, *self.limits)}
-        return parts | {lock_name(joint.name): joint.name for joint in self.joints}
+        driven = {drive.name: drive.joint for drive in self.drives}
+        limited = {limit.name: limit.joint for limit in self.limits}
+        return driven | limited | {lock_name(joint.name): joint.name for joint in self.joints}
 
     def check(self) -> None:
         """Raise MechanismError if this cannot be simulated; the message lists every reason."""

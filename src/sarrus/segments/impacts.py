@@ -57,7 +57,9 @@ class Contact:
 
     def slopes(self, drive: str) -> Floats:
         """c with J v = c x' for the equations of a drive, x its coordinate; (nc,)."""
-        drives = make_loads(self.model.loads, 0).drives
+        loads = make_loads(self.model.loads, 0)
+        assert loads is not None
+        drives = loads.drives
         number = self.model.readings.drives[drive].number
         x = eval_motion(drives, number, self.start.t)[0]
         c = np.zeros(self.model.equations)

@@ -138,6 +138,10 @@ class DrawnParameters:
     def _numbers(self, path: str) -> Floats:
         """The numbers at a path; raises UnknownNameError or MechanismError if there are none."""
         found = get_value(self.data, path)
+        if split_path(path)[2:3] == ["plate"]:
+            raise MechanismError(
+                f"wrt = '{path}': corners of plates have no derivatives; use body() with centre and inertia"
+            )
         try:
             array = np.asarray(found, dtype=float)
         except (TypeError, ValueError):

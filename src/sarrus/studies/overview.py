@@ -24,8 +24,9 @@ HERE, SCRIPTS = Path(__file__).parent, ("parallel.js", "overview.js")
 MOST_NUMBERS = 300_000
 MOST_FAILURES = 300
 
-PARALLEL = """<p class="note">Drag along an axis to keep runs, drag its name to move it. By keys: arrows on a
-name move it; on an axis up and down move the lower end of what is kept, with Shift the upper one, Escape keeps all.</p>
+PARALLEL = """<p class="note">Drag along an axis to select runs; drag its name to move the axis. By keys: the
+arrows on a name move it; on an axis, up and down move the lower end of the selection, with Shift the upper end;
+Escape selects all.</p>
 <p><label>Colour <select id="color"></select></label></p><div id="parallel"></div>"""
 SCATTER = """<p><label>x <select id="x"></select></label> <label>y <select id="y"></select></label>
 <label><input type="checkbox" id="logx"> log x</label>

@@ -20,7 +20,7 @@ def find_centre(equations: list[Equation], p: int, order: int) -> Floats | None:
 
     Terms that are linear in c are known up to s^(order - 1), and so is the series.
     """
-    hessians = np.array([_hessian(e, p) for e in equations])
+    hessians = np.array([hessian(e, p) for e in equations])
     u = find_definite(hessians)
     if u is None:
         return None
@@ -40,7 +40,7 @@ def find_centre(equations: list[Equation], p: int, order: int) -> Floats | None:
     return centre
 
 
-def _hessian(equation: Equation, p: int) -> Floats:
+def hessian(equation: Equation, p: int) -> Floats:
     """The second derivatives in c at the origin."""
     h = np.zeros((p, p))
     for k, c in equation.items():

@@ -16,6 +16,7 @@ import numpy as np
 from ...arrays import Floats, plain_sum
 from ...progress import tell
 from ...thresholds import BRANCH_CLOSED, SAME_BRANCH
+from .centres import hessian
 from .cones import Family, same_space
 from .continuation import Prediction, continue_branch, reachable
 from .edges import eliminate, find_half_branches_of_many
@@ -202,11 +203,17 @@ def _branches_of(blown: BlownUp, number: int) -> BranchList:
         both = [eliminate([e for e in _equations(blown, s) if e], system.zero) for s in (1, -1)]
         if len(both[0]) < blown.open:
             return _along_sections(blown, both, number)
-    search = find_half_branches if blown.open == 1 else find_half_branches_of_many
-    sides: list[HalfBranches] = []
-    for sign in (1, -1):
-        sides.append(search(_equations(blown, sign), order, system.zero))
-    return _paired(blown, sides, number)
+    equations = [_equations(blown, sign) for sign in (1, -1)]
+    if blown.open > 1:
+        sides = [find_half_branches_of_many(e, order, system.zero) for e in equations]
+        return _paired(blown, sides, number)
+    found = BranchList()
+    for centred in (True, False):
+        sides = [find_half_branches(e, order, system.zero, centred) for e in equations]
+        found = _paired(blown, sides, number)
+        if not found.undecided:
+            break
+    return found
 
 
 def _smooth(blown: BlownUp) -> tuple[Floats | None, int]:
@@ -274,15 +281,7 @@ def _with_true_dimension(factor: IndependentPart, germ: Germ) -> Germ:
 
 def _flat_directions(equations: list[Equation], p: int) -> Floats:
     """The degrees of freedom c that no second-order term without s contains, (p, n)."""
-    rows = [np.zeros((1, p))]
-    for e in equations:
-        h = np.zeros((p, p))
-        for k, c in e.items():
-            if k[0] == 0 and plain_sum(k[1:]) == 2:
-                i, j = np.repeat(np.arange(p), k[1:])
-                h[i, j] += c
-                h[j, i] += c
-        rows.append(h)
+    rows = [np.zeros((1, p)), *(hessian(e, p) for e in equations)]
     _, values, V = np.linalg.svd(np.vstack(rows))
     return V[int(np.sum(values > SAME_BRANCH * max(values[0], 1e-300))) :].T
 

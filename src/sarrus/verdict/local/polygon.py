@@ -21,13 +21,16 @@ from math import comb
 import numpy as np
 
 from ...arrays import Floats, plain_sum
-from ...thresholds import SAME_ROOT_OF_EDGE
+from ...thresholds import SAME_ROOT_OF_EDGE, TAYLOR_ZERO
 from .shifts import Equation, recentred
 
 # exponents of s and coefficients, one for each c
 Terms = tuple[tuple[Fraction, Floats], ...]
 # largest recursion depth: each level raises an exponent, which the order bounds; deeper roots never separate
 DEEPEST = 40
+# largest limit for zero with which roots are counted from their centre: products of coefficients are not known of
+# configurations with fewer digits
+MOST_CENTRED = 2.0 * TAYLOR_ZERO
 # terms with the same exponent cancel up to this fraction
 CANCELLED = 1e-9
 # multiplicities that the terms do not decide: undecided, or decided at nearby configurations
@@ -87,13 +90,19 @@ class _State:
     power: Fraction = Fraction(0)
 
 
-def find_half_branches(equations: list[Equation], order: int, zero: float) -> HalfBranches:
+def find_half_branches(
+    equations: list[Equation], order: int, zero: float, centred: bool = True
+) -> HalfBranches:
     """All real half-branches of the equations for s > 0.
 
-    order: total degree up to which the equations are known; zero: limit below which coefficients are zero.
+    order: total degree up to which the equations are known; zero: limit below which coefficients are zero;
+    centred: whether a double root with small coefficients counts as one that stays double.
     """
     out = HalfBranches()
-    known, terms = _from_centre([e for e in equations if e], order, zero)
+    known = [e for e in equations if e]
+    terms: Terms = ()
+    if centred and zero <= MOST_CENTRED:
+        known, terms = _from_centre(known, order, zero)
     start = _State(known, 1, Fraction(0), Fraction(order + 1), 1, terms, 0, 2)
     _search(start, zero, out)
     return out
@@ -108,7 +117,7 @@ def _from_centre(known: list[Equation], order: int, zero: float) -> tuple[list[E
     centre = _centre(known, Fraction(order), zero)
     new = [recentred(e, centre[None]) for e in known] if np.any(centre) else []
     new = [{k: c for k, c in e.items() if abs(c) > zero and plain_sum(k) <= order} for e in new]
-    if not new or any(j == 0 for e in new for _, j in e):
+    if not new or any(j < 2 for e in new for _, j in e):
         return known, ()
     terms = tuple((Fraction(i), np.array([x])) for i, x in enumerate(centre) if x)
     return [e for e in new if e], terms

@@ -116,19 +116,27 @@ class LocalSystem:
         return max(split.left_out, float(bent[bent < self.zero].max(initial=0.0)))
 
     @property
+    def inexactness(self) -> float:
+        """The misfit of the dimensions, which the given configuration (q = 0) determines.
+
+        At a configuration of a run the dimensions are exact, and only the configuration is not.
+        """
+        return 0.0 if np.any(self.q) else self.misfit
+
+    @property
     def closed(self) -> float:
         """Residuals below this are zero along a branch: rounding, or the misfit of the dimensions."""
-        return max(BRANCH_CLOSED, min(CLOSED_BY * self.misfit, 1e3 * BRANCH_CLOSED))
+        return max(BRANCH_CLOSED, min(CLOSED_BY * self.inexactness, 1e3 * BRANCH_CLOSED))
 
     @property
     def root(self) -> float:
         """Residuals of the equations for directions that are zero at a root."""
-        return max(BRANCH_ROOT, min(CLOSED_BY * self.misfit, 1e2 * BRANCH_ROOT))
+        return max(BRANCH_ROOT, min(CLOSED_BY * self.inexactness, 1e2 * BRANCH_ROOT))
 
     @property
     def flat(self) -> float:
         """Singular values of J below this are zero along a branch."""
-        return max(BRANCH_RANK, min(RANK_BY * self.misfit, 1e2 * BRANCH_RANK))
+        return max(BRANCH_RANK, min(RANK_BY * self.inexactness, 1e2 * BRANCH_RANK))
 
 
 @dataclass(frozen=True, eq=False)
