@@ -25,7 +25,7 @@ BEGIN, END = "<!-- made by docs/tools/architecture.py -->", "<!-- end -->"
 
 # the modules that users call, from the first of these layers to the last, are one box
 TOP, FIRST, LAST = "simulate, inspect, ensemble, result", "sarrus.simulate", "sarrus.result"
-ABOUT_TOP = "The front doors, and what a run gives: `simulate`, `inspect`, `Ensemble`, `Result`."
+ABOUT_TOP = "What users call, and what a run returns: `simulate`, `inspect`, `Ensemble`, `Result`."
 # what goes from one box to another, on the way of a run
 DATA = {
     ("mechanism", "model"): "Mechanism",
@@ -209,7 +209,7 @@ def describe(word: str) -> str:
 
 def write_table(graph: Graph) -> str:
     """Folders, what they are, and what they take from which others."""
-    lines = ["| folder | what it is | takes from |", "|---|---|---|"]
+    lines = ["| folder | what it is | uses |", "|---|---|---|"]
     for word in (word for row in graph.rows for word in row):
         givers = ", ".join(f"`{a}`" for a, b in graph.arrows if b == word)
         lines.append(f"| `{word}` | {describe(word)} | {givers} |")
