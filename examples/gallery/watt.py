@@ -17,5 +17,5 @@ m.drive("swing", "A", sarrus.Sine(amplitude=0.45, frequency=0.5))
 
 result = sarrus.simulate(m, 4, output_step=0.02)
 x, y = result.position("middle").T
-print(f"{1000 * np.abs(x).max():.2f} mm beside the line on a stroke of {1000 * np.ptp(y):.0f} mm")
-# 22.61 mm next to the line on a stroke of 890 mm
+print(f"{1000 * np.abs(x).max():.2f} mm from the line on a stroke of {1000 * np.ptp(y):.0f} mm")
+# 22.61 mm from the line on a stroke of 890 mm

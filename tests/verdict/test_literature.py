@@ -141,7 +141,7 @@ def test_what_is_too_large_for_branches_is_reported():
     """A hundred and one units have more columns than are analysed."""
     found = inspect(scissors(101, 0.0))
     assert found.branches is None
-    assert "others than those found are not ruled out" in str(found)
+    assert "further branches are not ruled out" in str(found)
 
 
 def poses_of(m, duration=1.0):

@@ -54,7 +54,7 @@ def test_longer_by(build, longer, word, mobility):
     # measured: 0.0964 of the extra length for Bricard, 0.434 for three cranks
     assert np.isclose(share, 0.0964 if build is longer_bricard else 0.434, rtol=0.01)
     text = str(found)
-    assert "In truth it is locked" in text
+    assert "Strictly, it is locked" in text
     assert f"{found.locked.misfit:.2e} m" in text
     record = found.as_dict()["locked"]
     assert record["misfit"] == found.locked.misfit

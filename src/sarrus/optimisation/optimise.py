@@ -159,9 +159,9 @@ class StateFile:
             AttributeError,
             RecursionError,
             OverflowError,
-        ) as error:
+        ):
             raise ValueError(
-                f"{self._path} is not the state of an optimisation ({type(error).__name__}); give another file"
+                f"{self._path} is not the state of an optimisation, or damaged; remove it, or give another file"
             ) from None
         if not same:
             raise ValueError(
