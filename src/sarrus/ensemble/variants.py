@@ -325,7 +325,7 @@ class Variants:
         mechanism = build_plainly(self._data_with(values))
         lengths = {joint.name for joint in mechanism.joints if joint.kind.row.is_link}
         if any(d.joint in lengths and is_traced(d.motion) for d in mechanism.drives):
-            raise UntracedError("how short a driven length becomes is asked of every mechanism")
+            raise UntracedError("how short a driven length becomes depends on each mechanism")
         return mechanism
 
     def _built(self, values: Mapping[str, Any], check: bool = False) -> Mechanism:

@@ -282,12 +282,12 @@ def make_markdown(records: Sequence[Record], level: int = 2) -> list[str]:
         lines += [f"- {_title(s.engine)}: no setting keeps these limits; {s.why}" for s in lost]
         lines += [""] if lost else []
     days = sorted({record["date"][:10] for record in records})
-    told = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    dates = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     machines = dict.fromkeys(
         f"{r['machine']['processor']}, {r['machine']['cores']} cores, Python {r['machine']['python']}"
         for r in records
     )
-    lines.append(f"Measured on {told}; {'; '.join(machines)}; {', '.join(_versions(records))}.")
+    lines.append(f"Measured on {dates}; {'; '.join(machines)}; {', '.join(_versions(records))}.")
     return lines
 
 
