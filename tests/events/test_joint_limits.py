@@ -224,3 +224,24 @@ def test_a_ratchet_lets_a_lever_move_in_one_direction_only():
     # 1/2 I w^2 = m g l / 2 sin(angle), I = m l^2 / 3
     assert result.angle("A")[-1] == pytest.approx(np.arcsin(9.0 / (3.0 * G)), abs=1e-9)
     assert result.events[0].energy_change == pytest.approx(0.0, abs=1e-9)
+
+
+def test_segments_without_outputs_have_no_part_in_readings():
+    """Bounces between two outputs next to a torsion spring: reactions and reports read the others."""
+    m = pendulum_with_spring()
+    result = sarrus.simulate(m, 3.0, output_step=0.5)
+    assert any(not len(part.times) for part in result.segments)
+    force = result.reaction("A").force
+    assert force.shape == (len(result.times), 2)
+    assert np.isfinite(force).all()
+    assert sarrus.audit(result).holds
+
+
+def pendulum_with_spring():
+    """A pendulum with a torsion spring that falls onto a stop and bounces."""
+    m = sarrus.Mechanism("sprung pendulum", gravity=(0, -9.81))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("A", m.ground, "rod", at=(0, 0))
+    m.torsion("k", "A", stiffness=1.0)
+    m.limit("A", lower=-0.5, restitution=0.6)
+    return m

@@ -451,7 +451,9 @@ class OutputAngles:
         self._count = len(solver.loads.torsions[0])
         self._shown = self._look(times, states)
         self.values = (
-            solver.loads.angles(times, *self._shown) if self._count else np.zeros((len(times), 0))
+            solver.loads.angles(times, *self._shown)
+            if self._shown[0].size
+            else np.zeros((len(times), self._count))
         )
 
     def at(self, times: Floats, states: States) -> Floats:
@@ -470,8 +472,9 @@ class OutputAngles:
 
     def _look(self, times: Floats, states: States) -> tuple[Floats, ...]:
         """Angles up to whole turns, their rates and accelerations, (n, torsions) each."""
-        if not self._count:
-            return (np.zeros((len(times), 0)),) * 3
+        # a segment between two events may have no output
+        if not self._count or not len(times):
+            return (np.zeros((len(times), self._count)),) * 3
         solver, size = self._solver, self._solver.rows_at_once
         looks = [
             solver.loads.look(
