@@ -332,10 +332,10 @@ class _Auditor:
         """Whether J has a lower rank at a crossing than at the output where it is most regular."""
         result = self._result
         most = int(np.argmax(result.reactions.smallest))
-        beside = abs(float(result.times[most]) - crossing.time) <= SAME_END * float(
+        is_same = abs(float(result.times[most]) - crossing.time) <= SAME_END * float(
             result.times[-1]
         )
-        if crossing.rise <= 0 or beside or result.model.coordinates > DENSE:
+        if crossing.rise <= 0 or is_same or result.model.coordinates > DENSE:
             return crossing.rise > 0
         joints = Constraints(result.model.form, joints=True)
         places = result.coordinates[most], crossing.coordinates
