@@ -30,7 +30,7 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not soak"
 
 check-versions: $(VENV)/installed-dev
 	@$(call for_others,echo "make check on Python $$version"; $(MAKE) check VENV=$$venv PYTHON=$$python)
@@ -43,11 +43,13 @@ test-nojit: $(VENV)/installed-dev
 	SARRUS_PLAIN_KERNELS=1 $(BIN)/python -m pytest -n $(JOBS) tests/kernels tests/model tests/mechanism
 
 soak: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m soak
 	PYTHONPATH=tests $(BIN)/python benchmarks/honesty.py 400
 	SARRUS_CHECKED=1 PYTHONPATH=tests $(BIN)/python tests/soak.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_processes.py --minutes 15
 	PYTHONPATH=tests $(BIN)/python tests/soak_files.py --seconds 600
 	PYTHONPATH=tests $(BIN)/python tests/soak_events.py --runs 10000
+	PYTHONPATH=tests $(BIN)/python tests/soak_judge.py --files 500
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/figures.py

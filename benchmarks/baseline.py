@@ -38,7 +38,9 @@ from scipy.sparse.linalg import splu
 Array = NDArray[np.floating[Any]]
 
 GRAVITY = 9.81
-MAX_EVALUATIONS = 400_000  # an adaptive code that crawls at a flat configuration is stopped here
+MAX_EVALUATIONS = (
+    400_000  # an adaptive code with ever smaller steps at a flat configuration is stopped here
+)
 
 # Fastest settings of the grids tried that stay inside the limit of their problem also when the
 # step or tolerance and the Baumgarte constants change by up to 2 percent: all of 200 (double

@@ -1,7 +1,7 @@
 """What a user waits for: first calls, whole calls, many runs, large mechanisms; and heyoka where it is installed.
 
 Each row is measured warm (but for first calls, which begin in a new process with an empty cache), by code of the
-mechanism's own where it has some, best of several, one thread but where "2 threads" is said.
+mechanism's own where it has some, best of several, one thread unless "2 threads" is stated.
 `python benchmarks/calls.py [PART ...]`; parts: first, whole,
 build, large, many, stiff, branches, through, heyoka.
 """
@@ -18,9 +18,9 @@ import sys
 import tempfile
 import time
 
-import beside_heyoka
+import against_heyoka
 import numpy as np
-from beside_heyoka import Rows, best
+from against_heyoka import Rows, best
 from rich.console import Console
 from rich.table import Table
 
@@ -28,7 +28,7 @@ from sarrus import Ensemble, Mechanism, Result, branches, problems, simulate
 from sarrus.ensemble.run_batch import Traced
 from sarrus.ensemble.variants import Variants
 from sarrus.model import make_model, structure
-from sarrus.model.build import build_anew
+from sarrus.model.build import build_from_scratch
 from sarrus.settings import default_settings
 
 FIRST = """
@@ -97,10 +97,12 @@ def build() -> Rows:
     rows = []
     for id in ("double-four-bar", "rectangular-bricard", "flyball-governor", "n-four-bar"):
         mechanism = problems.get(id).mechanism()
-        anew, _ = best(lambda m=mechanism: build_anew(m))
+        from_scratch, _ = best(lambda m=mechanism: build_from_scratch(m))
         make_model(mechanism)
         again, _ = best(lambda m=mechanism: make_model(m), 30)
-        text = f"anew {anew * 1e3:.2f} ms; topology seen before {again * 1e3:.3f} ms"
+        text = (
+            f"from scratch {from_scratch * 1e3:.2f} ms; topology seen before {again * 1e3:.3f} ms"
+        )
         rows.append((f"model, {id}", text))
     count, rng, settings = 10_000, np.random.default_rng(0), default_settings(1.0)
     mechanism = problems.get("double-four-bar").mechanism()
@@ -128,32 +130,35 @@ def large() -> Rows:
     for windows, seconds in ((100, 1.0), (1000, 1.0), (1000, 10.0), (3000, 1.0), (10_000, 1.0)):
         problem = problems.get("n-four-bar", windows=windows)
         simulate(problem.mechanism(), 0.01, 0.01)
-        anew, again = [], []
+        from_scratch, again = [], []
         for _ in range(4):
             structure.forget()
             begin = time.perf_counter()
             mechanism = problem.mechanism()
             described = time.perf_counter() - begin
-            for found in (anew, again):
+            for found in (from_scratch, again):
                 begin = time.perf_counter()
                 result = simulate(mechanism, seconds, 0.01)
                 wall, spent = time.perf_counter() - begin, result.timings
                 solving = spent["solve_wall"] + spent["record_wall"] + spent["watch_cpu"]
                 found.append((wall, wall - solving, solving))
-        least = np.min([anew, again], axis=1)
+        least = np.min([from_scratch, again], axis=1)
         walls.setdefault(windows, least[:, 0])
         shown = [f"{wall:.3f} s ({before:.3f} and {behind:.3f})" for wall, before, behind in least]
         rows.append(
             (
                 f"N = {windows}, {seconds:g} s",
-                f"described in {described:.2f} s; anew (building and solving) {shown[0]}; again {shown[1]}; "
+                f"described in {described:.2f} s; from scratch (build, solve) {shown[0]}; again {shown[1]}; "
                 f"{result.status}",
             )
         )
     for few, more in ((100, 10_000), (1000, 3000), (1000, 10_000)):
         slopes = np.log(walls[more] / walls[few]) / math.log(more / few)
         rows.append(
-            (f"exponent from N = {few} to {more}", "anew {:.2f}; again {:.2f}".format(*slopes))
+            (
+                f"exponent from N = {few} to {more}",
+                "from scratch {:.2f}; again {:.2f}".format(*slopes),
+            )
         )
     # of the process, the largest mechanism in it
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
@@ -272,7 +277,7 @@ PARTS = {
     "stiff": stiff,
     "branches": local,
     "through": through,
-    "heyoka": beside_heyoka.rows,
+    "heyoka": against_heyoka.rows,
 }
 
 

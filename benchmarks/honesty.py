@@ -47,9 +47,9 @@ def main(count):
     tell("all", values)
     print(
         f"the worst is {names[int(values.argmax())]}; "
-        f"{still} mechanisms that do not move or do not come to their end"
+        f"{still} mechanisms that do not move or do not reach the end"
     )
-    print(f"and {reported} runs that ended or say themselves that they are worse are left out")
+    print(f"and {reported} runs that ended early or whose notes report larger errors are left out")
     return np.quantile(values, 0.99) < MOST and values.max() < WORST
 
 

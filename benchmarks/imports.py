@@ -35,7 +35,7 @@ class Row:
 
     name: str
     cells: list = field(default_factory=list)
-    refused: str = ""
+    rejected: str = ""
     series: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
@@ -249,7 +249,7 @@ def try_file(place, file, seconds, looped):
     try:
         found = read(file)
     except sarrus.MechanismError as error:
-        row.refused = str(error)
+        row.rejected = str(error)
         return row
     m = found.mechanism
     seen = sarrus.inspect(m)
@@ -273,9 +273,9 @@ def try_file(place, file, seconds, looped):
         row.notes.append(str(error))
     loops = len(m.joints) > len(m.bodies) or m.couplings
     try:
-        twin = pinocchio(m, seen.redundant_motion) if loops else ""
+        reference = pinocchio(m, seen.redundant_motion) if loops else ""
     except (sarrus.MechanismError, RuntimeError, ValueError, KeyError) as error:
-        twin = "-"
+        reference = "-"
         row.notes.append(f"against Pinocchio: {type(error).__name__}: {str(error)[:150]}")
     bridged = re.search(r": (\S+) m \(radians times the size\) is bridged", closing)
     row.cells = [
@@ -287,7 +287,7 @@ def try_file(place, file, seconds, looped):
         str(found.report.believed),
         violation,
         word,
-        twin,
+        reference,
     ]
     if found.series is not None:
         try:
@@ -316,8 +316,8 @@ def main():
             continue
         rows.append(row)
         took = f"({time.perf_counter() - begin:.1f} s)"
-        if row.refused:
-            print(f"refused: {row.refused} {took}", flush=True)
+        if row.rejected:
+            print(f"refused: {row.rejected} {took}", flush=True)
         else:
             print(f"| {row.name} | " + " | ".join(row.cells) + f" | {took}", flush=True)
         for note in row.notes:
@@ -328,12 +328,12 @@ def main():
         print("|---|---|---|---|---|")
         for row in stored:
             print(f"| {row.name} | " + " | ".join(row.series) + " |")
-    refused = [row for row in rows if row.refused]
+    rejected = [row for row in rows if row.rejected]
     print(
-        f"\n{len(rows) - len(refused)} of {len(rows)} load; {aside} files hold no model of their own"
+        f"\n{len(rows) - len(rejected)} of {len(rows)} load; {aside} files hold no model of their own"
     )
-    for row in refused:
-        print(f"- {row.refused}")
+    for row in rejected:
+        print(f"- {row.rejected}")
 
 
 if __name__ == "__main__":

@@ -145,12 +145,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compare", nargs="*", metavar="PYTHON")
     parser.add_argument("--versions", action="store_true")
-    asked = parser.parse_args()
-    if asked.compare is None:
-        print(json.dumps(find_versions() if asked.versions else describe(), indent=1))
-    elif not asked.compare:
+    requested = parser.parse_args()
+    if requested.compare is None:
+        print(json.dumps(find_versions() if requested.versions else describe(), indent=1))
+    elif not requested.compare:
         print("this machine has no other version of Python: nothing to compare")
-    elif found := compare([sys.executable, *asked.compare]):
+    elif found := compare([sys.executable, *requested.compare]):
         sys.exit("\n".join(found))
 
 

@@ -32,7 +32,7 @@ def bars_in_line(stages):
     """Bars whose gap grows with the power 2^stages of the travel of the first joint [Tarnai1989].
 
     The joint P0 moves by s across its bar, so the next joint moves by s^2 across its own, and so on; the last
-    one is held between two bars in line.
+    one is between two bars in line.
     """
     nodes, bars = [np.zeros(2)], []
     along = np.array([1.0, 0.0])
@@ -231,4 +231,27 @@ def seesaw(*exponents):
             m.revolute("H0", "beam", body, at=at)
         else:
             m.point_on_line(f"H{k}", "beam", body, at=at, axis=(1, 0))
+    return m
+
+
+def two_beams(*exponents):
+    """Four legs, two on either beam, whose middles a slider keeps at one height.
+
+    c1 x1^p1 + c2 x2^p2 = c3 x3^p3 + c4 x4^p4 to lowest order; exponents: as those of `powers`.
+    """
+    m = Mechanism(f"two beams {exponents}")
+    bodies, places = [], []
+    for k, p in enumerate(exponents):
+        at, length, sign = np.array([6.0 * k, 0.0]), 1.0 + 0.17 * k, float(np.sign(p))
+        leg = _leg_of_watt(m, k, at, length, sign) if abs(p) == 3 else None
+        bodies.append(leg or _leg_of_circles(m, k, at, int(np.log2(abs(p))), length, sign))
+        places.append(at)
+    m.body("slider", 1.0, (9.0, 0.0), 0.1)
+    m.prismatic("guide", m.ground, "slider", at=(9.0, 0.0), axis=(0, 1))
+    for n, (i, j) in enumerate(((0, 1), (2, 3))):
+        middle = 0.5 * (places[i] + places[j])
+        m.body(f"beam{n}", 1.0, middle, 0.1)
+        m.revolute(f"H{i}", f"beam{n}", bodies[i], at=places[i])
+        m.point_on_line(f"H{j}", f"beam{n}", bodies[j], at=places[j], axis=(1, 0))
+        m.point_on_line(f"M{n}", "slider", f"beam{n}", at=middle, axis=(1, 0))
     return m

@@ -234,6 +234,40 @@ def random_swing(rng, angle, motion=None):
     return m, rate, count - 1 if chain else 1
 
 
+def touching_trammels(rng, start):
+    """Two trammels joined by a bar: the first turns by plus or minus the square of the second's angle.
+
+    A point of the second trammel runs on an ellipse, and the bar is as long as the radius of curvature at the
+    vertex. So its other end is at rest there to the third order; it is the end of the first trammel, at its dead
+    centre. start: the angle of the second [rad]. Also returns the directions of the lines.
+    """
+    share, second, first = rng.uniform(0.55, 0.8), rng.uniform(0.8, 1.3), rng.uniform(0.6, 1.4)
+    a, b, turn = second * share, second * (1.0 - share), rng.uniform(0.0, 2.0 * np.pi)
+    bar = b * b / a
+    c, s = np.cos(start), np.sin(start)
+    # the way of the bar's end along the line, from the vertex
+    way = a * (c - 1.0) + bar - np.sqrt(bar**2 - (b * s) ** 2)
+    side = -np.sign(way)
+    angle = np.arccos(1.0 - abs(way) / first)
+    x = side * first * np.cos(angle)
+    center = x - a * c + np.sqrt(bar**2 - (b * s) ** 2)
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    m = Mechanism("touching trammels", gravity=rng.uniform(-3.0, 3.0, 2))
+    ends = (
+        ((x, 0.0), (0.0, first * np.sin(angle))),
+        ((center + second * c, 0.0), (center, second * s)),
+    )
+    for k, (along, across) in enumerate(ends):
+        m.rod(f"rod {k}", R @ along, R @ across, mass=rng.uniform(0.5, 2.0))
+        m.point_on_line(f"X{k}", m.ground, f"rod {k}", at=R @ along, axis=R[:, 0])
+        m.point_on_line(f"Y{k}", m.ground, f"rod {k}", at=R @ across, axis=R[:, 1])
+    m.rod("bar", R @ (x, 0.0), R @ (center + a * c, b * s), mass=rng.uniform(0.5, 2.0))
+    m.revolute("J", "rod 0", "bar", at=R @ (x, 0.0))
+    m.revolute("K", "rod 1", "bar", at=R @ (center + a * c, b * s))
+    m.set_velocity("Y1", -np.sign(start) * rng.uniform(0.5, 2.0) * second * c * R[:, 1])
+    return m, R
+
+
 FAMILIES = {
     "one window": windows(1),
     "two windows": windows(2),

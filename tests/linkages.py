@@ -576,8 +576,8 @@ def copy_of(m, length=1.0, mass=1.0, R=None, offset=0.0, seed=None, double=None)
             out.body(b.name, mass * b.mass, place(b.center), mass * length**2 * inertia)
     joints = some_order(m.joints)
     if double is not None:
-        twin = next(j for j in m.joints if j.name == double)
-        joints.append(replace(twin, name=twin.name + " twin"))
+        reference = next(j for j in m.joints if j.name == double)
+        joints.append(replace(reference, name=reference.name + " twin"))
     for j in joints:
         # the other joints belong to their first body
         same = j.kind in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.WELD)

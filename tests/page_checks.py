@@ -49,7 +49,7 @@ WIDE = """() => { const edge = document.documentElement.clientWidth + 1, found =
     if (e.getBoundingClientRect().right > edge) found.push(`${e.tagName}.${e.className}`);
   }
   return found.slice(0, 10); }"""
-# controls without a name for those who do not see them
+# controls without a name for screen readers
 NAMELESS = """() => [...document.querySelectorAll("button, select, input:not([type=hidden]), a[href], summary")]
   .filter((e) => e.checkVisibility())
   .filter((e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.title

@@ -14,11 +14,11 @@ def point_series(m, name, order):
     model = make_model(m)
     form, nq = model.form, model.coordinates
     v, _ = solve_start_velocity(model, m)
-    beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+    nearby = len(model.loads.torsions.first) + 1 if model.loaded else 0
     # one tiny step; a cost that falls steeply with the order makes it compute every coefficient
     coefficients = np.zeros((1, order + 1, nq))
-    sides = np.zeros((1, beside, 2 * order + 2))
-    kept = make_state(nq, beside, 1e-13)
+    sides = np.zeros((1, nearby, 2 * order + 2))
+    kept = make_state(nq, nearby, 1e-13)
     kept.state[1] = v
     rules = StepRules(1e-9, 1e-13, False, 1000, False, False, -50.0 * np.arange(order + 1.0))
     advance(

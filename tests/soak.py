@@ -7,8 +7,8 @@ and in absolute coordinates (absolute_coordinates.py), and again in a motion slo
 between 1e-6 and 1e6, which must be the same motion. A linkage of a random family has the same crossings at other
 tolerances, outputs and methods and in an ensemble, and random loops have all of theirs; the branches at its
 first crossing are those of the way back. The invariants of `sarrus.audit` hold of both. Small motions about the
-equilibrium of the mechanism are its modes. Every failure prints its seed; it is run again by `--first SEED
---count 1`.
+equilibrium of the mechanism are its modes; a small push shows which equilibria are stable. Every failure prints
+its seed; it is run again by `--first SEED --count 1`.
 """
 
 import argparse
@@ -21,13 +21,9 @@ import numpy as np
 import sarrus
 from agreement.test_independent_simulation import DURATION, check_same_motion, with_random_start
 from crossing_families import FAMILIES
+from equilibrium_checks import at_equilibrium, check_equilibrium, with_springs
 from random_mechanisms import random_mechanism
 from sarrus import MechanismError, equilibrium, modes, simulate, simulate_many
-from sarrus.assembly.loop_closing import moves_to
-from sarrus.kinematics.configuration import read_poses
-from sarrus.mechanism import move_bodies
-from sarrus.model import make_model
-from sarrus.verdict.joint_equations import make_joint_equations
 from singular.test_crossing_counts import check_loops, check_same_crossings
 from time_scale import in_time
 
@@ -100,13 +96,14 @@ def check_statics(seed):
     return len(swinging)
 
 
-def at_equilibrium(m, rest):
-    """The mechanism moved to an equilibrium, at rest."""
-    equations, model = make_joint_equations(m), make_model(m)
-    pose = read_poses(equations.centers, model.body_rows, rest.coordinates[None])[0]
-    moved = move_bodies(m, moves_to(m, equations, pose))
-    moved.velocities.clear()
-    return moved
+def check_equilibria(seed):
+    """Equilibria are left by a small push if and only if they are not stable; the search ends in a stable one."""
+    m = with_springs(seed)
+    rest = equilibrium(m)
+    assert rest.kind != "unstable", rest.message
+    # those next to the start: a long list takes minutes
+    for one in ((rest,) if rest.found else ()) + sarrus.equilibria(m, 0.1):
+        check_equilibrium(m, one, seed)
 
 
 def check_invariants(seed):
@@ -133,6 +130,7 @@ def soak(first, count, minutes):
             check_crossings,
             check_invariants,
             check_statics,
+            check_equilibria,
         ):
             try:
                 check(seed)
@@ -150,8 +148,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--first", type=int, default=1000)
-    asked = parser.parse_args()
-    failures = soak(asked.first, asked.count, asked.minutes)
+    requested = parser.parse_args()
+    failures = soak(requested.first, requested.count, requested.minutes)
     print(f"failed seeds: {sorted(failures) or 'none'}")
     sys.exit(bool(failures))
 

@@ -124,9 +124,9 @@ def test_what_belongs_to_another_user_is_not_used(place, tmp_path, caplog, which
     assert store.read("entry") is None
     assert f"belongs to user {USER}" in caplog.text
     if which != "entry":
-        beside = tmp_path / "temporary" / "sarrus-code-0"
-        assert store.folder.path == beside / "a"
-        os.chown(beside, USER, -1)
+        nearby = tmp_path / "temporary" / "sarrus-code-0"
+        assert store.folder.path == nearby / "a"
+        os.chown(nearby, USER, -1)
         assert Store("a").folder is None
 
 
@@ -146,7 +146,7 @@ def test_without_a_disk_everything_works(place, monkeypatch, caplog):
 
 
 def test_a_user_without_a_home_has_a_cache(place, monkeypatch, caplog):
-    """As in containers: next to temporary files; without these too, none, and it is said."""
+    """As in containers: next to temporary files; without these too, none, with a message."""
 
     def no_home(path):
         raise RuntimeError("Could not determine home directory.")

@@ -17,7 +17,7 @@ def test_a_file_is_replaced_whole(tmp_path):
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
     with new_file(path) as half:
-        # some tell the format by the end of a name
+        # some determine the format by the end of a name
         assert half.suffix == ".txt"
         half.write_text("new")
     assert path.read_text() == "new"

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import sarrus
+from crossing_families import random_swing
+from equilibrium_checks import at_equilibrium, check_equilibrium, with_springs
 from sarrus import Mechanism, equilibrium, simulate
 
 
@@ -171,3 +173,32 @@ def test_indifferent_equilibria_are_listed_once(springs):
     places = sorted(round(float(e.position("body")[1]), 6) for e in found)
     # between two compressed springs also the unstable one in the middle
     assert places == pytest.approx([-away, 0.0, away] if springs == 2 else [0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [(109,), pytest.param((109, 113, 119, 138, 142), marks=pytest.mark.slow)],
+)
+def test_random_equilibria(seeds):
+    """Sprung mechanisms: the search ends in no unstable equilibrium, and a push distinguishes the kinds."""
+    pushed = set()
+    for seed in seeds:
+        m = with_springs(seed)
+        rest = equilibrium(m)
+        assert rest.kind in ("stable", "indifferent", ""), rest.message
+        for one in sarrus.equilibria(m, 0.1):
+            if check_equilibrium(m, one, seed):
+                pushed.add(one.kind)
+    assert pushed == {"stable", "unstable"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_singular_equilibrium_is_at_rest(seed):
+    """Cranks that hang flat rest there up to rounding, which selects no branch: the simulator leaves them."""
+    m, _, _ = random_swing(np.random.default_rng([41, seed]), 0.3)
+    rest = equilibrium(m)
+    assert rest.stable
+    assert "singular configuration" in rest.message
+    run = simulate(at_equilibrium(m, rest), 2.0, 0.1)
+    assert run.status == "done", run.message
+    assert np.abs(run.coordinates).max() < 1e-9

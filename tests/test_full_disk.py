@@ -157,12 +157,17 @@ def test_a_command_on_a_full_disk(desk, command):
 
 
 @pytest.mark.slow
-def test_a_study_on_a_full_disk(desk):
+@pytest.mark.parametrize(
+    "limits",
+    [(10, 3000, 1_000_000), pytest.param((1000, 5000, 20_000), marks=pytest.mark.soak)],
+    ids=str,
+)
+def test_a_study_on_a_full_disk(desk, limits):
     """Whatever cannot be written, finished runs are kept, and the same command goes on when there is room."""
     words = ["sweep", "study.yaml", "--workers", "1", "--out"]
     (whole,) = run_limited([[*words, "whole"], EVERY])
     assert whole["code"] == 0, whole["said"]
-    for limit in (10, 1000, 3000, 5000, 20_000, 1_000_000):
+    for limit in limits:
         full, again = run_limited(
             [[*words, f"part-{limit}"], limit], [[*words, f"part-{limit}"], EVERY]
         )

@@ -64,7 +64,7 @@ def test_free_memory_is_that_of_this_machine():
 
 
 def test_the_watch_ends_when_it_has_kept_enough(mechanism, monkeypatch):
-    """The run goes on; verdict and notes tell up to when crossings are known."""
+    """The run goes on; verdict and notes state up to when crossings are known."""
     whole = simulate(mechanism, 20.0)
     monkeypatch.setattr(monitor, "MOST_NUMBERS", 0)
     monkeypatch.setattr(monitor, "AT_ONCE", 32)

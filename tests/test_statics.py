@@ -131,7 +131,7 @@ def test_bricard_about_its_lowest_position(section):
     np.testing.assert_allclose(found.eigenvalues, [1j * w, -1j * w], rtol=1e-11)
 
 
-def space_twin(seed, damping):
+def space_copy(seed, damping):
     """The four-bar with spring in space, turned at random, with hinges for pins."""
     plane = make_four_bar(damping, 2.0, "four-bar")
     R = random_turn(seed)
@@ -160,7 +160,7 @@ def space_twin(seed, damping):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_reference_in_space(seed):
     """Planar mechanism and spatial reference, turned at random: same rest, same eigenvalues, same shapes."""
-    m, R = space_twin(seed, 1.0)
+    m, R = space_copy(seed, 1.0)
     rest = equilibrium(m)
     phi = equilibrium_angle()
     place = R @ [1.0 + np.cos(phi), np.sin(phi), 0.0]
@@ -280,7 +280,7 @@ def test_driven_joint_is_held():
 
 @pytest.mark.slow
 def test_small_swing_of_the_simulator():
-    """A swing of 1e-4 about rest, simulated, has the frequency that modes tell."""
+    """A swing of 1e-4 about rest, simulated, has the frequency given by modes."""
     m = double_pendulum(0.0, 0.0)
     mode = modes(m)[1]
     swing = double_pendulum(0.0, 0.0)
@@ -301,7 +301,7 @@ def test_free_fall_is_reported():
     m.body("stone", 1, (0, 0), 0.1)
     rest = equilibrium(m)
     assert not rest.found
-    assert "falls without end" in rest.message
+    assert "falls forever" in rest.message
 
 
 def test_no_force_acts():

@@ -25,7 +25,7 @@ def says_otherwise(r):
 
 
 def measure(m, duration, tolerances):
-    """Tolerances and ratios of the runs that are done and do not say themselves that they are worse.
+    """Tolerances and ratios of the runs that are done and whose notes report no larger error.
 
     None for a structure.
     """

@@ -327,7 +327,7 @@ def check(wanted: str, found: str, where: str, write: bool = False) -> str:
 
 def wrap(line: str) -> list[str]:
     """A line of a page, broken where it is wider than the text around it."""
-    return textwrap.wrap(line, 115, break_on_hyphens=False) if len(line) > 115 else [line.rstrip()]
+    return textwrap.wrap(line, 100, break_on_hyphens=False) if len(line) > 100 else [line.rstrip()]
 
 
 def main(names: list[str]) -> int:

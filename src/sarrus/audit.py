@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TOLERANCES = 1e3
 # smaller speeds count as rest, relative to a typical speed (a length per run, or gained by typical forces over a
 # length)
-AT_REST = 1e-6
+SLOWEST = 1e-6
 # the energy exchanged: error of the work of drives through crossings; 7e-5 was measured in swings of 1e-3 rad
 DRIVEN_WORK = 2e-4
 # tolerance of the second run, and the one that is taken if the run itself had this one
@@ -105,6 +105,13 @@ def audit(result: Result) -> Audit:
     ------
     ValueError
         If the result has no outputs.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> sarrus.audit(sarrus.simulate(m, 1.0, 0.1)).holds
+    True
     """
     if not len(result.times):
         raise ValueError(f"'{result.name}' has no outputs to audit: {result.message}")
@@ -196,7 +203,7 @@ class _Auditor:
         self._force = max(float(sizes.max(initial=weight)), 1e-300)
         self._twists = np.concatenate([self._motion.velocities, self._motion.spins], axis=2)
         own = np.sqrt(self._force / float(e.masses.min()) * e.length)
-        least = AT_REST * max(float(own), e.length / max(float(result.times[-1]), 1e-300))
+        least = SLOWEST * max(float(own), e.length / max(float(result.times[-1]), 1e-300))
         self._speed = float(np.abs(self._twists * self._arms).max(initial=least))
         self._given, self._work, self._known = self._exerted()
 
@@ -248,7 +255,7 @@ class _Auditor:
         if len(checked) < len(e.bodies):
             more += f"; {len(e.bodies) - len(checked)} bodies with couplings are not checked"
         where = f"{len(checked)} bodies, {len(left)} outputs{more}"
-        what = "of the largest force, reactions against accelerations"
+        what = "reactions and accelerations differ by at most {} of the largest force"
         if not worst <= UNBALANCED:
             t, b = np.unravel_index(int(left.max(axis=2).argmax()), left.shape[:2])
             where = f"body '{e.bodies[checked[b]]}' at t = {self._result.times[t]:.6g} s"
@@ -266,7 +273,7 @@ class _Auditor:
             default=(0.0, ""),
         )
         where = f"largest at joint '{joint}'" if joint else "no joints"
-        what = "of force times speed is the power of a joint's reactions"
+        what = "the power of a joint's reactions is at most {} of force times speed"
         return _check("Power of reactions", worst / scale, self._allowed, what, where)
 
     def energy_rate(self) -> AuditCheck:
@@ -278,8 +285,8 @@ class _Auditor:
             given += result.drive_power(drive.name)
         scale = float(np.abs(parts).max(initial=self._speed * self._force))
         left = np.abs(parts.sum(axis=1) - given)[np.isfinite(given) & self._known]
-        what = "of force times speed, dE/dt against the power of "
-        what += "the drives" if result.mechanism.drives else "applied forces"
+        source = "the drives" if result.mechanism.drives else "applied forces"
+        what = f"dE/dt and the power of {source} differ by at most {{}} of force times speed"
         where = f"{len(left)} outputs"
         return _check(
             "Rate of energy", float(left.max(initial=0.0)) / scale, self._allowed, what, where
@@ -288,7 +295,7 @@ class _Auditor:
     def energy(self) -> AuditCheck:
         """Drift of the energy balance."""
         result = self._result
-        scale = float(result.kinetic_energy.max(initial=AT_REST * self._force * self._e.length))
+        scale = float(result.kinetic_energy.max(initial=SLOWEST * self._force * self._e.length))
         scale = max(scale, float(np.ptp(result.potential_energy)), float(np.abs(result.work).max()))
         allowed = max(1e-9, self._tolerance)
         where = f"{result.energy_drift:.2g} J in {result.times[-1]:.6g} s"
@@ -296,7 +303,7 @@ class _Auditor:
             # the work of a drive has half of the digits next to a crossing
             allowed = max(allowed, DRIVEN_WORK)
             where += ", with the work of drives through crossings"
-        what = "of the energy that is exchanged, drift of the energy balance"
+        what = "the energy balance drifts by at most {} of the energy exchanged"
         return _check("Energy", result.energy_drift / scale, allowed, what, where)
 
     def constraints(self) -> AuditCheck:
@@ -305,7 +312,7 @@ class _Auditor:
         place = float(result.violation("position").max(initial=0.0)) / self._e.length
         rate = float(result.violation("velocity").max(initial=0.0)) / self._speed
         allowed = max(1e-9, self._tolerance)
-        what = "of the length and of the speed, constraints at position and velocity level"
+        what = "the constraints are violated by at most {} of the length and of the speed"
         return _check("Constraints", max(place, rate), allowed, what, f"{place:.1e} and {rate:.1e}")
 
     def crossings(self) -> AuditCheck:
@@ -319,13 +326,14 @@ class _Auditor:
         low = np.flatnonzero(smallest < NEAR_VALUE * min(float(smallest.max()), 1.0))
         lost = [t for t in result.times[low] if not self._is_explained(float(t), times)]
         count = len(result.crossings)
-        where = f"{count} crossings; {len(low)} outputs are close to singular, {len(lost)} of them to none"
+        where = f"{count} crossings; {len(low)} outputs are close to singular, {len(lost)} of them "
+        where += "away from crossings"
         regular = [c.time for c in result.crossings if not self._loses_rank(c)]
         if regular:
-            where += f"; no rank is lost at t = {regular[0]:.6g} s"
+            where += f"; the rank does not drop at t = {regular[0]:.6g} s"
         worst = float(max(gaps, default=0.0))
         allowed = max(1e-9, self._tolerance)
-        what = "of the length, violation of the constraints at crossings"
+        what = "the constraints at crossings are violated by at most {} of the length"
         return _check("Crossings", worst, allowed, what, where, bool(lost or regular))
 
     def _loses_rank(self, crossing: Crossing) -> bool:
@@ -361,7 +369,7 @@ class _Auditor:
             where += f", {len(back)} with the velocities reversed"
         bad = "," in where
         allowed = max(1e-6, self._tolerance)
-        what = "of the rate, violation of the constraints along the branches"
+        what = "the constraints along the branches are violated by at most {} of the rate"
         return _check("Branches", float(max(off, default=0.0)), allowed, what, where, bad)
 
     def repetition(self, again: Result) -> AuditCheck:
@@ -376,14 +384,12 @@ class _Auditor:
         counts = [
             plain_sum(c.rise for c in run.crossings if c.time < end) for run in (result, again)
         ]
-        where = f"{counts[0]:g} crossings until t = {end:.6g} s"
+        where = f"at crossings until t = {end:.6g} s the mobility rises by {counts[0]:g} in all"
         if counts[0] != counts[1]:
-            where = (
-                f"{counts[0]:g} crossings until t = {end:.6g} s, {counts[1]:g} in the second run"
-            )
+            where += f", by {counts[1]:g} in the second run"
         if len(apart):
             where += f"; from t = {again.times[apart[0]]:.6g} s on the motions differ"
-        what = f"of the length, difference from a second run at tolerance {again.tolerance:g}"
+        what = f"a run at tolerance {again.tolerance:g} differs by at most {{}} of the length"
         return _check("Second run", worst, SAME_MOTION, what, where, counts[0] != counts[1])
 
     def _is_explained(self, time: float, moments: Floats) -> bool:
@@ -400,8 +406,9 @@ def _check(
 ) -> AuditCheck:
     # written so that NaN does not pass
     holds = bool(deviation <= allowed) and not bad
-    word = "holds to" if holds else "does not hold:"
-    return AuditCheck(name, holds, deviation, allowed, f"{word} {deviation:.1e} {what} ({where})")
+    word = "holds" if holds else "does not hold"
+    sentence = f"{word}; {what.format(f'{deviation:.1e}')} ({where})"
+    return AuditCheck(name, holds, deviation, allowed, sentence)
 
 
 def _is_among(branch: Branch, others: Branches) -> bool:

@@ -93,7 +93,7 @@ class Directory:
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path / name))
         if not stat.S_ISDIR(found.st_mode):
-            self._refuse(name, found, "a folder")
+            self._reject(name, found, "a folder")
         if not HANDLES:
             return Directory(self.path / name)
         flags = _FOLDER | os.O_NOFOLLOW
@@ -118,12 +118,12 @@ class Directory:
         except OSError as error:
             found = self.status(name)
             if found is not None and not stat.S_ISREG(found.st_mode):
-                self._refuse(name, found, "a plain file", error)
+                self._reject(name, found, "a plain file", error)
             raise
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode):
             os.close(number)
-            self._refuse(name, found, "a plain file")
+            self._reject(name, found, "a plain file")
         return number
 
     def read(self, name: str, most: int | None = None) -> bytes:
@@ -169,7 +169,7 @@ class Directory:
         with suppress(FileNotFoundError):
             found = os.stat(*self._at(name), **self._by())
             if not stat.S_ISREG(found.st_mode):
-                self._refuse(name, found, "a plain file")
+                self._reject(name, found, "a plain file")
 
     def move(self, name: str, to: Directory, new: str) -> None:
         """Rename an entry, a link itself; an existing entry of the new name is replaced."""
@@ -195,7 +195,7 @@ class Directory:
     def _by(self) -> dict[str, Any]:
         return {"dir_fd": self.handle} if HANDLES else {}
 
-    def _refuse(
+    def _reject(
         self, name: str, found: os.stat_result, wanted: str, cause: BaseException | None = None
     ) -> None:
         what = "a link" if stat.S_ISLNK(found.st_mode) else f"not {wanted}"

@@ -43,6 +43,13 @@ class HDF5Error(ValueError):
     """
 
 
+def library() -> Any:
+    """h5py, which loads slowly; not by `lazy.py`, since the reader of foreign files loads this module alone."""
+    import h5py
+
+    return h5py
+
+
 def make_hdf5(fill: Callable[[h5py.File], None]) -> memoryview:
     """The bytes of an HDF5 file that `fill` writes into.
 
@@ -52,10 +59,8 @@ def make_hdf5(fill: Callable[[h5py.File], None]) -> memoryview:
 
 
 def _make(fill: Callable[[h5py.File], None]) -> io.BytesIO:
-    import h5py
-
     content = io.BytesIO()
-    with h5py.File(content, "w") as file:
+    with library().File(content, "w") as file:
         fill(file)
     return content
 
@@ -105,11 +110,9 @@ def open_sealed(
 
 def open_stream(stream: BinaryIO) -> h5py.File:
     """An HDF5 file to read; raises HDF5Error if it is none."""
-    import h5py
-
     try:
         # HDF5 ignores what follows its own bytes
-        return h5py.File(stream, "r")
+        return library().File(stream, "r")
     except OSError as error:
         raise HDF5Error(
             f"it is not an HDF5 file, or damaged ({str(error).splitlines()[0]})"
@@ -209,33 +212,29 @@ def scan(file: h5py.File, names: Iterable[str], size: int, room: Callable[[], fl
 
 
 def _open(group: h5py.Group, name: str, depth: int, found: _Scan) -> GroupNode | Leaf:
-    import h5py
-
     where = f"'{group.name.rstrip('/')}/{name}'"
     if depth > MOST_DEPTH:
         raise HDF5Error(f"{where} is nested deeper than {MOST_DEPTH} groups")
     links = group.id.links
     if not links.exists(name.encode()):
         raise HDF5Error(f"{where} is missing")
-    if links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+    if links.get_info(name.encode()).type != library().h5l.TYPE_HARD:
         raise HDF5Error(f"{where} is a link to another place")
     node = group[name]
     address = _address(node)
     if address in found.seen:
         raise HDF5Error(f"{where} is also found under another name")
     found.seen.add(address)
-    if isinstance(node, h5py.Group):
+    if isinstance(node, library().Group):
         return GroupNode(node, {below: _open(node, below, depth + 1, found) for below in node})
-    if not isinstance(node, h5py.Dataset):
+    if not isinstance(node, library().Dataset):
         raise HDF5Error(f"{where} is neither a group nor an array")
     _count(node, where, found)
     return Leaf(node)
 
 
 def _address(node: Any) -> int:
-    import h5py
-
-    return int(h5py.h5o.get_info(node.id).addr)
+    return int(library().h5o.get_info(node.id).addr)
 
 
 def _count(node: h5py.Dataset, where: str, found: _Scan) -> None:

@@ -27,6 +27,13 @@ def inspect(mechanism: Mechanism) -> Inspection:
     ------
     MechanismError
         If the mechanism cannot be simulated, with every reason.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> print(sarrus.inspect(m).summary)
+    1 degree of freedom; no redundant constraints; not singular here
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
@@ -46,10 +53,10 @@ def _closed(mechanism: Mechanism) -> tuple[Mechanism, str, bool]:
         done = assemble(mechanism)
     except AssemblyError as error:
         why = f"Its joints contradict each other: {error.reason}."
-        return error.nearest, f"{why} What follows is said of that position.", False
+        return error.nearest, f"{why} The following describes that configuration.", False
     return (
         done.mechanism,
         f"Its joints are apart and can be closed: bodies then move by up to {done.moved:.6g} m and turn by up to "
-        f"{done.turned:.6g} rad. What follows is said of that position.",
+        f"{done.turned:.6g} rad. The following describes that configuration.",
         True,
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import sensitivities
 from .mechanism import Mechanism
 
 try:
@@ -52,9 +53,8 @@ def run(
     callable
         The function; its `start` are the values of the parameters as given.
     """
-    from .sensitivities.differentiable_run import DifferentiableRun
-
-    made = DifferentiableRun(mechanism, parameters, quantities, duration, settings)
+    make = sensitivities.differentiable_run.DifferentiableRun
+    made = make(mechanism, parameters, quantities, duration, settings)
     count = len(made.parameters)
 
     def call(function: Callable[..., Any], shape: tuple[int, ...], x: Any) -> Any:

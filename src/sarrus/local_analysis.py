@@ -49,6 +49,21 @@ def branches(
     ------
     MechanismError
         If the mechanism cannot be simulated, with every reason.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("parallelogram in line")
+    >>> _ = m.rod("left", (0, 0), (1, 0), mass=1)
+    >>> _ = m.rod("coupler", (1, 0), (3, 0), mass=1)
+    >>> _ = m.rod("right", (2, 0), (3, 0), mass=1)
+    >>> _ = m.revolute("A", m.ground, "left", at=(0, 0))
+    >>> _ = m.revolute("B", "left", "coupler", at=(1, 0))
+    >>> _ = m.revolute("C", "coupler", "right", at=(3, 0))
+    >>> _ = m.revolute("D", m.ground, "right", at=(2, 0))
+    >>> found = sarrus.branches(m)
+    >>> found.classification, len(found)
+    ('transversal crossing', 2)
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # most times listed in a note
 LISTED = 3
+# events are located to this fraction of the time; closer ones are simultaneous
+SIMULTANEOUS = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,16 @@ def _states(result: Any, found: LocatedEvents, i: int) -> tuple[Any, Any]:
     )
 
 
+def _order(found: LocatedEvents) -> list[int]:
+    """Rows by time; simultaneous ones, whose times differ by rounding, as they were requested."""
+    times = found.record.times
+    instants = np.cumsum(np.diff(times, prepend=times[:1]) > SIMULTANEOUS * np.abs(times))
+    segments = found.segments if len(found.segments) else np.zeros(len(times))
+    return np.lexsort((found.which, segments, instants)).tolist()
+
+
 def list_events(result: Any) -> tuple[LocatedEvent, ...]:
-    """All events of a result, in order of time."""
+    """All events of a result, in order of time, simultaneous ones in the order of request."""
     found = result.outcome.events
     if found is None:
         return ()
@@ -86,7 +96,8 @@ def list_events(result: Any) -> tuple[LocatedEvent, ...]:
             action=found.actions[i] if found.actions else "",
             energy_change=float(found.energies[i]) * unit if len(found.energies) else 0.0,
         )
-        for i, n in enumerate(found.which.tolist())
+        for i in _order(found)
+        for n in [int(found.which[i])]
         for state, after in [_states(result, found, i)]
     )
 

@@ -20,6 +20,20 @@ ALIKE = 0.5
 BEGINS_ALIKE = 0.7
 
 
+# other words for parts of mechanisms, in calls and in files (with - and in the plural)
+SYNONYMS = {
+    **dict.fromkeys(("pin", "hinge", "pivot"), "revolute"),
+    **dict.fromkeys(("slider", "slide", "translational"), "prismatic"),
+    **dict.fromkeys(("slot", "pin_in_slot"), "point_on_line"),
+    **dict.fromkeys(("ball", "ball_joint"), "spherical"),
+    **dict.fromkeys(("fixed", "rigid", "clamp"), "weld"),
+    **dict.fromkeys(("bar", "beam", "link"), "rod"),
+    **dict.fromkeys(("motor", "actuator"), "drive"),
+    **dict.fromkeys(("gear", "belt", "pulley", "transmission"), "coupling"),
+    "cylinder": "dyad",
+}
+
+
 def shown(text: object) -> str:
     """Untrusted text in one printable line: control characters, which affect terminals, as their codes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
@@ -103,6 +117,10 @@ def describe_known(name: object, known: Iterable[str]) -> str:
 def find_meant(name: object, known: Iterable[str]) -> str:
     """The known word that is most similar to a name, or begins most similarly; empty if none is similar."""
     word, names = str(name), list(known)
+    if same := SYNONYMS.get(word.lower().replace("-", "_").removesuffix("s")):
+        spelled = {n.replace("-", "_").removesuffix("s"): n for n in names}
+        if same in spelled:
+            return spelled[same]
     alike = difflib.get_close_matches(word, names, n=1, cutoff=ALIKE)
     if alike or len(word) < 3:
         return next(iter(alike), "")

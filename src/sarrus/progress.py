@@ -36,7 +36,7 @@ def part(number: int, total: int) -> Iterator[None]:
     outer(number + 1, total)
 
 
-def tell(done: float, total: float) -> None:
+def report(done: float, total: float) -> None:
     """Report the progress of a run."""
     listener = _listener.get()
     if listener is not None:

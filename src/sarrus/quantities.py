@@ -15,7 +15,7 @@ import numpy as np
 from .arrays import Floats
 from .export import LEVELS, labelled_reactions
 from .mechanism import Mechanism
-from .names import unknown
+from .names import UnknownNameError, unknown
 from .thresholds import CURVE_NOISE
 
 
@@ -52,6 +52,17 @@ class Quantity:
         return replace(
             self, unit=self.unit.replace("rad", "deg"), values=np.degrees(self.values), rates=rates
         )
+
+
+# digits in front of the point up to which a number is written without an exponent
+MOST_DIGITS = 6
+
+
+def show_number(value: float, digits: int) -> str:
+    """A number with so many significant digits, as 28160 rather than 2.816e+04."""
+    text = f"{value:.{digits}g}"
+    rounded = float(text)
+    return f"{rounded:.0f}" if "e+" in text and abs(rounded) < 10.0**MOST_DIGITS else text
 
 
 # an unbounded quantity is not drawn beyond this multiple of its median
@@ -116,6 +127,8 @@ def _drawn_values(result: Any, quantity: Quantity) -> tuple[Floats, str]:
     return values, ""
 
 
+Reader = Callable[[], tuple[Floats, Floats | None]]
+
 TIME = "time"
 # shown as they are, although they are rounding
 ACCURACY = ("energy drift", "violation")
@@ -151,6 +164,11 @@ GLOBAL = {
 # force on the frame: its magnitude, then its components
 SHAKING_FORCE = "shaking force"
 FRAME = dict.fromkeys((SHAKING_FORCE, *(f"{SHAKING_FORCE} {axis}" for axis in "xyz")), "N")
+# what `sarrus.design` provides over a cycle of the drive
+OF_DESIGN = (
+    *("transmission angle", "mechanical advantage", "reflected inertia"),
+    *("shaking moment", "instant centre", "time ratio"),
+)
 # synonyms, as used in columns
 SAME = {
     "drive torque": "torque",
@@ -185,6 +203,11 @@ def split_quantity(
     ]
     if listed is not None:
         known = [*listed(), SHAKING_FORCE]
+    if text.endswith(OF_DESIGN):
+        raise UnknownNameError(
+            f"'{what}' is not a quantity of a run, but of a design: sarrus.design(mechanism) has its values in "
+            "columns(), plot() draws it, and studies record {design: ...}"
+        )
     # parts and words may be joined by a space
     blank = [name.replace(".", " ") for name in known] if "." not in text else known
     raise unknown(f"'{what}' is not a quantity", text, blank)
@@ -204,6 +227,16 @@ def unit_of_quantity(what: str) -> str:
 
 def read_quantity(result: Any, what: str) -> Quantity:
     """A quantity of a result by its name. Raises UnknownNameError with similar names."""
+    owner, word, read = find_quantity(result, what)
+    values, rates = read()
+    if not owner:
+        return Quantity(word, {**GLOBAL, **FRAME}[word], values)
+    poles = _find_unbounded(result, owner, word)
+    return Quantity(f"{owner}.{word}", UNITS[word], values, rates, poles)
+
+
+def find_quantity(result: Any, what: str) -> tuple[str, str, Reader]:
+    """Part, word and reader of a quantity, of a result or of `QuantityNames`. Raises UnknownNameError."""
     # on either body of a pin of two as well
     bodies = (
         f"{joint.name} on {body}" for joint in result.mechanism.joints for body in joint.bodies
@@ -211,9 +244,10 @@ def read_quantity(result: Any, what: str) -> Quantity:
     known = {*list_owners(result), *bodies}
     owner, word = split_quantity(what, known, lambda: list_quantities(result))
     if not owner and word in GLOBAL:
-        return Quantity(word, GLOBAL[word], _global(result, word))
+        return "", word, lambda: (_global(result, word), None)
     if not owner and word in FRAME:
-        return Quantity(word, FRAME[word], _of_frame(result, word))
+        _check_frame(result, word)
+        return "", word, lambda: (_of_frame(result, word), None)
     owners = [owner] if owner else [o for o in list_owners(result) if _reader(result, o, word)]
     if len(owners) != 1:
         why = f"'{what}' is of {', '.join(owners[:6])}" if owners else f"nothing has '{what}'"
@@ -222,9 +256,7 @@ def read_quantity(result: Any, what: str) -> Quantity:
     if read is None:
         has = [f"{owners[0]}.{w}" for w in UNITS if _reader(result, owners[0], w)]
         raise unknown(f"'{owners[0]}' has no {word}", f"{owners[0]}.{word}", has)
-    values, rates = read()
-    poles = _find_unbounded(result, owners[0], word)
-    return Quantity(f"{owners[0]}.{word}", UNITS[word], values, rates, poles)
+    return owners[0], word, read
 
 
 def list_quantities(result: Any) -> list[str]:
@@ -236,9 +268,6 @@ def list_quantities(result: Any) -> list[str]:
         f"{owner}.{word}" for owner in owners for word in words if _reader(result, owner, word)
     )
     return [*found, *GLOBAL]
-
-
-Reader = Callable[[], tuple[Floats, Floats | None]]
 
 
 def list_owners(result: Any) -> Iterator[str]:
@@ -265,13 +294,14 @@ def shaking_force(result: Any) -> Floats:
     return -np.add.reduce(forces)
 
 
+def _check_frame(result: Any, word: str) -> None:
+    if word.endswith(" z") and result.model.dimension == 2:
+        raise unknown(f"'{word}' is not a quantity of a planar mechanism", word, list(FRAME)[:3])
+
+
 def _of_frame(result: Any, word: str) -> Floats:
     force, axis = shaking_force(result), word.removeprefix(SHAKING_FORCE).strip()
-    if not axis:
-        return _size(force)
-    if axis not in "xyz"[: force.shape[1]]:
-        raise unknown(f"'{word}' is not a quantity of a planar mechanism", word, list(FRAME)[:3])
-    return force[:, "xyz".index(axis)]
+    return force[:, "xyz".index(axis)] if axis else _size(force)
 
 
 def _reader(result: Any, owner: str, word: str) -> Reader | None:
@@ -295,10 +325,10 @@ def _of_drive(result: Any, owner: str, word: str) -> Reader | None:
     drive = result.model.readings.drives.get(owner)
     if drive is None or word != ("angle" if drive.turns else "travel"):
         return None
-    pieces, times = drive.pieces, result.times
+    pieces = drive.pieces
     return lambda: (
-        np.array([pieces.value(t) for t in times]),
-        np.array([pieces.rate(t) for t in times]),
+        np.array([pieces.value(t) for t in result.times]),
+        np.array([pieces.rate(t) for t in result.times]),
     )
 
 

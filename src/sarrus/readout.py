@@ -15,6 +15,7 @@ from .names import pick
 
 if TYPE_CHECKING:
     from .kinematics.configuration import BodyRows
+    from .mechanism import Mechanism
     from .methods.outcome import Record
     from .model import Model
     from .model.readings import ArmRows, DriveRows
@@ -102,21 +103,81 @@ class Readout:
         return list(self.model.points)
 
     def position(self, name: str) -> Floats:
-        """World position of a joint, named point or centre of a body [m], shape (n, dimension)."""
+        """World position of a joint, named point or centre of a body [m], shape (n, dimension).
+
+        Parameters
+        ----------
+        name : str
+            A joint, a named point, or a body (its centre of mass).
+
+        Returns
+        -------
+        array
+            World position [m] at the n outputs, shape (n, dimension).
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> result.position("B0").shape
+        (11, 2)
+        """
         return self.model.origin(name) + (self.model.point_rows(name) @ self.coordinates.T).T
 
     def velocity(self, name: str) -> Floats:
-        """Velocity of a joint, named point or centre of a body [m/s], shape (n, dimension)."""
+        """Velocity of a joint, named point or centre of a body [m/s], shape (n, dimension).
+
+        Parameters
+        ----------
+        name : str
+            A joint, a named point, or a body (its centre of mass).
+
+        Returns
+        -------
+        array
+            Velocity [m/s] at the n outputs, shape (n, dimension).
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> result.velocity("B0").shape
+        (11, 2)
+        """
         return (self.model.point_rows(name) @ self.rates.T).T
 
     def acceleration(self, name: str) -> Floats:
-        """Acceleration of a joint, named point or centre of a body [m/s^2], shape (n, dimension)."""
+        """Acceleration of a joint, named point or centre of a body [m/s^2], shape (n, dimension).
+
+        Parameters
+        ----------
+        name : str
+            A joint, a named point, or a body (its centre of mass).
+
+        Returns
+        -------
+        array
+            Acceleration [m/s^2] at the n outputs, shape (n, dimension).
+        """
         return (self.model.point_rows(name) @ self.accelerations.T).T
 
     # springs, torsional springs, drives
 
     def length(self, name: str) -> Floats:
-        """Length of a spring or of a distance joint [m], shape (n,)."""
+        """Length of a spring or of a distance joint [m], shape (n,).
+
+        Parameters
+        ----------
+        name : str
+            A spring or a distance joint.
+
+        Returns
+        -------
+        array
+            Length [m] at the n outputs, shape (n,).
+        """
         named = self.model.readings
         arms = {k: arm for k, (_, arm) in named.springs.items()} | named.lengths
         return np.asarray(
@@ -125,7 +186,18 @@ class Readout:
 
     @by_segment
     def force(self, name: str) -> Floats:
-        """Tension of a spring and damper [N], negative in compression, shape (n,)."""
+        """Tension of a spring and damper [N], negative in compression, shape (n,).
+
+        Parameters
+        ----------
+        name : str
+            A spring.
+
+        Returns
+        -------
+        array
+            Tension [N] at the n outputs, shape (n,).
+        """
         spring, rows = pick(self.model.readings.springs, name, "spring")
         arm, speed = self._arm(rows), (rows.rows @ self.rates.T).T
         length = np.linalg.norm(arm, axis=1)
@@ -136,7 +208,18 @@ class Readout:
 
     @by_segment
     def torque(self, name: str) -> Floats:
-        """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,)."""
+        """Torque of a torsional spring, damper or joint torque on its second body [N m], shape (n,).
+
+        Parameters
+        ----------
+        name : str
+            A torsion or joint torque.
+
+        Returns
+        -------
+        array
+            Torque [N m] at the n outputs, shape (n,).
+        """
         torsion, number = pick(self.model.readings.torsions, name, "torsion")
         rate = self._angle_rates(torsion.joint)[0]
         return np.asarray(
@@ -167,6 +250,26 @@ class Readout:
         the limit along the motion, NaN where that is unbounded. Where several drives move the same degree of
         freedom, or drives constrain what joints also constrain, rigid bodies determine only sums. The value is
         then that of `reaction`, which flags it as statically indeterminate.
+
+        Parameters
+        ----------
+        name : str
+            A drive, a lock or a stop.
+
+        Returns
+        -------
+        array
+            Force [N] or torque [N m] at the n outputs, shape (n,).
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism("crank-rocker")
+        >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+        >>> _ = m.drive("motor", "A", sarrus.Polynomial([0, "60 rpm"]))
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> result.drive_force("motor").shape
+        (11,)
         """
         drive = pick(self.model.readings.drives, name, "drive")
         force = np.asarray(self.record.drive_forces[:, drive.number] * drive.unit)
@@ -185,7 +288,18 @@ class Readout:
 
     @by_segment
     def drive_power(self, name: str) -> Floats:
-        """Power that a drive delivers to the mechanism [W], shape (n,): its force or torque times its rate."""
+        """Power that a drive delivers to the mechanism [W], shape (n,): its force or torque times its rate.
+
+        Parameters
+        ----------
+        name : str
+            A drive.
+
+        Returns
+        -------
+        array
+            Power [W] at the n outputs, shape (n,).
+        """
         pieces = pick(self.model.readings.drives, name, "drive").pieces
         return self.drive_force(name) * np.array([pieces.rate(t) for t in self.times])
 
@@ -245,7 +359,18 @@ class Readout:
         return None
 
     def travel(self, joint: str) -> Floats:
-        """Travel along the axis of a prismatic, cylindrical or point-on-line joint [m], 0 at the start."""
+        """Travel along the axis of a prismatic, cylindrical or point-on-line joint [m], 0 at the start.
+
+        Parameters
+        ----------
+        joint : str
+            A prismatic, cylindrical or point-on-line joint.
+
+        Returns
+        -------
+        array
+            Travel [m] at the n outputs, shape (n,).
+        """
         what = "prismatic, cylindrical or point-on-line joint"
         rows = pick(self.model.readings.travels, joint, what)
         arm = self._arm(rows.arm)
@@ -256,6 +381,11 @@ class Readout:
         """Rotation of a body since the start.
 
         Planar: the angle [rad], shape (n,), full turns counted. Spatial: rotation matrices, shape (n, 3, 3).
+
+        Parameters
+        ----------
+        body : str
+            A body.
         """
         turned = self._rotations(body)
         if self.model.dimension == 3:
@@ -273,6 +403,11 @@ class Readout:
 
         The spin of a thin rod without joint axes about itself is undefined and given as 0, as is the whole angular
         velocity of a body without inertia and axes.
+
+        Parameters
+        ----------
+        body : str
+            A body.
         """
         spin, _ = self._spins(body)
         return spin if self.model.dimension == 3 else spin[:, 2]
@@ -281,6 +416,11 @@ class Readout:
         """Angular acceleration of a body [rad/s^2]: shape (n,) in the plane, (n, 3) in space.
 
         The spin of a thin rod without joint axes about itself is undefined; its rate is given as 0.
+
+        Parameters
+        ----------
+        body : str
+            A body.
         """
         _, more = self._spins(body)
         return more if self.model.dimension == 3 else more[:, 2]
@@ -299,7 +439,7 @@ class Readout:
         rows = self._rows_of(body)
         if not rows.show_turn:
             raise ValueError(
-                f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing holds"
+                f"body '{body}' has no orientation: it is a thin rod or a point, whose spin nothing determines"
             )
         return read_turns(rows, self.coordinates)[:, 0]
 
@@ -347,6 +487,26 @@ class Readout:
         """Columns by name with unit of joints, springs, torsions and drives: all, or those named.
 
         An angle whose turns cannot be counted is NaN.
+
+        Parameters
+        ----------
+        *names : str
+            Joints, springs, torsions and drives. Default: all of them.
+
+        Returns
+        -------
+        dict of str to array
+            Columns by name with unit.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism("crank-rocker")
+        >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+        >>> _ = m.drive("motor", "A", sarrus.Polynomial([0, "60 rpm"]))
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> list(result.readings("motor"))
+        ['motor.drive torque [N m]', 'motor.drive power [W]']
         """
         return {
             f"{name}.{what}": read(name)
@@ -358,6 +518,13 @@ class Readout:
     def read_names(self) -> list[str]:
         """Names that have readings: joints with an angle, travel or length, springs, torsions, drives."""
         return list(dict.fromkeys(name for name, _, _ in self._readings()))
+
+    @property
+    def exerting(self) -> list[str]:
+        """Names of parts with a force or torque reading: drives, springs, torsional springs."""
+        forced = ("[N]", "[N m]")
+        whose = {name for name, what, _ in self._readings() if what.endswith(forced)}
+        return [*self.drives, *(n for n in self.read_names if n in whose - set(self.drives))]
 
     def find_reading(self, name: str, word: str) -> Callable[[], Floats] | None:
         """Function that reads "angle", "travel", "length", "force", "torque" or "power" of a part, or None."""
@@ -387,3 +554,15 @@ class Readout:
             return self.angle(joint)
         except ValueError:
             return np.full(len(self.times), np.nan)
+
+
+class QuantityNames(Readout):
+    """The quantities that runs of a model have, by name, without a run."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the model."""
+        return self.model.mechanism

@@ -37,7 +37,7 @@ from .quantities import Quantity, draw_quantity, read_quantity
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
 from .storage import load_parts, save_parts
-from .thresholds import AT_MOMENT, FAR_AWAY, HELD_THROUGH, NOISY_FORCE, TIGHTEST_TOLERANCE
+from .thresholds import ACCURATE_THROUGH, AT_MOMENT, FAR_AWAY, NOISY_FORCE, TIGHTEST_TOLERANCE
 
 if TYPE_CHECKING:
     from .methods.outcome import Outcome, Record
@@ -137,12 +137,18 @@ class Result(Readout):
         met = (
             []
             if self.outcome.watch is None
-            else verdict.inspection_text.tell_moments(self.crossings, self.near_singular)
+            else verdict.inspection_text.describe_moments(self.crossings, self.near_singular)
         )
         located = describe_events(self.outcome.events, self.model.units.energy)
-        return [*met, *located, *self._held_digits(), *self._gone_far(), *self._noisy_dampers()]
+        return [
+            *met,
+            *located,
+            *self._reached_accuracy(),
+            *self._gone_far(),
+            *self._noisy_dampers(),
+        ]
 
-    def _held_digits(self) -> Iterator[str]:
+    def _reached_accuracy(self) -> Iterator[str]:
         """A note on the accuracy after crossings, where rounding limits it, if the tolerance is tighter."""
         settings = self.settings
         tight = settings.tolerance is not None and settings.tolerance < DEFAULT_TOLERANCE
@@ -151,7 +157,7 @@ class Result(Readout):
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
             yield (
-                f"after crossings double precision is accurate to about {HELD_THROUGH:g} of the mechanism's "
+                f"after crossings double precision is accurate to about {ACCURATE_THROUGH:g} of the mechanism's "
                 f"length, to ten times that after slow ones; a tolerance of {TIGHTEST_TOLERANCE:g} uses extended "
                 "precision there"
             )
@@ -319,6 +325,14 @@ class Result(Readout):
             If the run did not keep its polynomials (`simulate(..., dense=True)`), or a time is outside the motion.
         MechanismError
             If a user force fails, or is missing because the result was read from a file.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> result = sarrus.simulate(m, 1.0, dense=True)
+        >>> result.at(0.123).position("B0").shape
+        (1, 2)
         """
         segments = self.outcome.segments
         motion = segments[-1].outcome.motion if segments else self.outcome.motion
@@ -418,6 +432,14 @@ class Result(Readout):
             If the constraints forbid a direction, or forces have no derivatives.
         ValueError
             If a path or quantity is unknown, or a reaction is statically indeterminate.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> result = sarrus.simulate(m, 1.0, 0.1, dense=True)
+        >>> result.sensitivity("B0", wrt="velocities.B0.0").position.shape
+        (11, 2)
         """
         return sensitivities.differentiate.of_result(self, quantity, wrt)
 
@@ -556,7 +578,12 @@ class Result(Readout):
             self.joint_equations, self.model.body_rows, self._loads, stiffness
         )
         return verdict.reactions.solve_reactions(
-            solver, self.times, states, self._run_tolerance, self._crossing_context
+            solver,
+            self.times,
+            states,
+            self.record.angles,
+            self._run_tolerance,
+            self._crossing_context,
         )
 
     def reaction(
@@ -579,6 +606,14 @@ class Result(Readout):
             Force and moment; components that rigid bodies do not determine are flagged. At a pin of three or more
             bodies the forces on them differ, also in magnitude: `largest_on` has the largest force on each body,
             and `reactions.on_each(joint)` has all of them.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> result.reaction("B0").force.shape
+        (11, 2)
         """
         found = self.reactions if stiffness is None else self.solve_reactions(stiffness)
         return found.of(joint, body)
@@ -640,12 +675,15 @@ class Result(Readout):
             raise ValueError(
                 f"the run of '{self.name}' was not monitored for crossings: {self.message}"
             )
-        motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         candidates = watch.candidates if self.success else watch.passed
+        listed = verdict.crossings.ListedMoments
+        if not candidates and not watch.singular_start:
+            # most runs: they need neither the joint equations nor the residuals
+            return listed([]), listed([])
+        motion = verdict.crossings.RunOutputs(self.times, self.energy_balance, self.norms[:, 0])
         crossings, misses = verdict.candidates.judge_candidates(
             self.model, self.joint_equations, watch, candidates, motion, self._run_tolerance
         )
-        listed = verdict.crossings.ListedMoments
         return listed(crossings), listed(misses)
 
     @cached_property
@@ -753,6 +791,18 @@ class Result(Readout):
         """The columns as a pandas data frame over time (extra: sarrus[data]).
 
         The arguments are those of `columns`.
+
+        Parameters
+        ----------
+        *names : str
+            Points, joints, springs and drives. Default: all of them.
+        reactions : bool, optional
+            Whether to include the reactions of the joints.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per output.
         """
         return make_dataframe(self.columns(*names, reactions=reactions))
 
@@ -761,6 +811,18 @@ class Result(Readout):
 
         Position, velocity and acceleration have the axes time, point and axis. All other columns are over time, by
         their names without units. The arguments are those of `columns`.
+
+        Parameters
+        ----------
+        *names : str
+            Points, joints, springs and drives. Default: all of them.
+        reactions : bool, optional
+            Whether to include the reactions of the joints.
+
+        Returns
+        -------
+        xarray.Dataset
+            Quantities over time, point and axis.
         """
         columns = self.columns(*names, reactions=reactions)
         points = [n for n in names if n in self.model.points] if names else self.drawn_points
@@ -779,13 +841,45 @@ class Result(Readout):
         return make_dataset(self.times, points, moving, scalars, self._about)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything to one HDF5 file, which `sarrus.load_result` reads back bit for bit."""
+        """Write everything to one HDF5 file, which `sarrus.load_result` reads back bit for bit.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
         return save_result(path, self, {})
 
     def save_csv(self, path: str | Path, *names: str, reactions: bool = False) -> Path:
         """Write the columns as CSV; the first line has names with units.
 
         Arguments after `path` are those of `columns`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        *names : str
+            Points, joints, springs and drives. Default: all of them.
+        reactions : bool, optional
+            Whether to include the reactions of the joints.
+
+        Returns
+        -------
+        Path
+            The file written.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> path = result.save_csv("run.csv", "B0")
         """
         return save_csv(path, self.columns(*names, reactions=reactions))
 
@@ -793,6 +887,20 @@ class Result(Readout):
         """Write the columns as Parquet (extra: sarrus[data]).
 
         Arguments after `path` are those of `columns`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        *names : str
+            Points, joints, springs and drives. Default: all of them.
+        reactions : bool, optional
+            Whether to include the reactions of the joints.
+
+        Returns
+        -------
+        Path
+            The file written.
         """
         return save_parquet(path, self.columns(*names, reactions=reactions), self._about)
 
@@ -800,6 +908,20 @@ class Result(Readout):
         """Write the columns as datasets of an HDF5 file, each with its unit.
 
         Arguments after `path` are those of `columns`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        *names : str
+            Points, joints, springs and drives. Default: all of them.
+        reactions : bool, optional
+            Whether to include the reactions of the joints.
+
+        Returns
+        -------
+        Path
+            The file written.
         """
         return save_hdf5(path, self.columns(*names, reactions=reactions), self._about)
 
@@ -822,7 +944,18 @@ class Result(Readout):
         return cad.save_drawing(path, cad.make_drawing(self._sketch, self.scene.points[k], curves))
 
     def save_gltf(self, path: str | Path) -> Path:
-        """Write the bodies and their motion as glTF (.gltf, or binary .glb), which viewers and Blender play."""
+        """Write the bodies and their motion as glTF (.gltf, or binary .glb), which viewers and Blender play.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, .gltf or .glb.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
         cad = scene_package.cad
         self._check_outputs("write")
         every = max(1, -(-len(self.times) // len(self.scene.times)))
@@ -844,6 +977,16 @@ class Result(Readout):
         ------
         UnknownNameError
             If the result has no such quantity; the message suggests similar names.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism("crank-rocker")
+        >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+        >>> _ = m.drive("motor", "A", sarrus.Polynomial([0, "60 rpm"]))
+        >>> result = sarrus.simulate(m, 1.0, 0.1)
+        >>> result.quantity("motor torque").unit
+        'N m'
         """
         return read_quantity(self, what)
 
@@ -908,13 +1051,6 @@ class Result(Readout):
                 quantity = column.rpartition(" [")[0]
                 panels[quantity] = [quantity]
         return dict(list(panels.items())[: None if names else MOST_PANELS])
-
-    @property
-    def exerting(self) -> list[str]:
-        """Names of parts with a force or torque reading: drives, springs, torsional springs."""
-        forced = ("[N]", "[N m]")
-        whose = {name for name, what, _ in self._readings() if what.endswith(forced)}
-        return [*self.drives, *(n for n in self.read_names if n in whose - set(self.drives))]
 
     def animate(self, point: str | None = None) -> Player:
         """An animation with the path of a point; notebooks display it, and `save` writes it as an HTML page.
@@ -997,6 +1133,15 @@ def load_result(path: str | Path, *, verify: bool = True) -> Result:
     ------
     SavedResultError
         If the file contains no result, or was changed.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> result = sarrus.simulate(m, 1.0, 0.1)
+    >>> path = result.save("run.h5")
+    >>> sarrus.load_result(path).success
+    True
     """
     mechanism, model, parts = load_parts(path, STORED, verify)
     return Result(mechanism, model, **parts)

@@ -37,11 +37,10 @@ from .methods.method import Start, Stop
 from .methods.outcome import LocatedEvents, Record
 from .methods.status import Ending, blocked, crowded, done, simultaneous, stalled
 from .model import Model
-from .result import FIXED_STEP
 from .segments.impacts import Contact
 from .segments.segment_results import join_outcomes, segment_model
 from .settings import RunSettings
-from .thresholds import DECOUPLED, EVENT_BAND, EVENT_ROUNDING, RESTING
+from .thresholds import DECOUPLED, EVENT_BAND, EVENT_FIXED_STEP, EVENT_ROUNDING, RESTING
 
 IMPACT, REST, RELEASED, CONTACT = "impact", "rest", "release", "contact"
 # kinds of internal actions: a coordinate is at a stop; the force of a stop vanishes
@@ -135,11 +134,11 @@ class SegmentedRun:
         # units of what acts in some segments only
         self._idle = {
             name: "N m" if joint in turning else "N"
-            for name, joint in self._mechanism.holders.items()
+            for name, joint in self._mechanism.prescribers.items()
         }
         self._models: dict[str, Model] = {}
         self._searches: dict[str, EventSearch] = {}
-        self._tolerance = FIXED_STEP if settings.tolerance is None else settings.tolerance
+        self._tolerance = EVENT_FIXED_STEP if settings.tolerance is None else settings.tolerance
         # share of a quantity that events do not distinguish
         self._share = max(EVENT_BAND * self._tolerance, EVENT_ROUNDING)
 
@@ -237,7 +236,7 @@ class SegmentedRun:
                 end = done(problem.duration)
         titles = [event.name for event in (*self._events, *(s.reached for s in self._stoppers))]
         if not segments:
-            # it ends before it begins: stops that hold at the start contradict each other
+            # it ends before it begins: stops that act at the start contradict each other
             assert end is not None
             return replace(skipped(self._model, end.message), status=end.status)
         if not found and end is None:
@@ -312,7 +311,7 @@ class SegmentedRun:
         return change if change.end else self._settle(change.parts, start, turns, change)
 
     def _coordinates(self, parts: ActiveParts, start: Start, turns: Turns) -> dict[str, float]:
-        """Coordinates of all joints that may be held [rad or m], full turns counted."""
+        """Coordinates of all joints that may be fixed [rad or m], full turns counted."""
         m, states = self._mechanism, self._states(parts, start)
         states.turns.update(turns)
         names = {*m.lockable, *(limit.joint for limit in m.limits)}
@@ -355,10 +354,10 @@ class SegmentedRun:
     ) -> EventEffect:
         """A joint reaches a stop: Newton's rule, rest or contact."""
         limit, title = stopper.limit, stopper.title
-        held = parts.holder(limit.joint, self._mechanism)
-        if held:
+        active = parts.prescribed_by(limit.joint, self._mechanism)
+        if active:
             return EventEffect(
-                parts, start.v, title, IMPACT, blocked(start.t, f"{held} and {title}")
+                parts, start.v, title, IMPACT, blocked(start.t, f"{active} and {title}")
             )
         change = EventEffect(parts, start.v, title, CONTACT)
         if self._rate(stopper, parts, start) * stopper.sign < 0.0:
@@ -384,7 +383,7 @@ class SegmentedRun:
             return []
         at, found = self._coordinates(parts, start, turns), []
         for s in self._stoppers:
-            free = s.limit.name not in parts.stops and not parts.holder(
+            free = s.limit.name not in parts.stops and not parts.prescribed_by(
                 s.limit.joint, self._mechanism
             )
             if free and abs(at[s.limit.joint] - s.value) <= 2.0 * self._band(s):
@@ -436,23 +435,26 @@ class SegmentedRun:
         for count in range(len(both), -1, -1):
             for chosen in combinations(both, count):
                 now = replace(parts, stops={s.limit.name: s.side for s in chosen})
-                held = self._hold(now, chosen, start)
-                if held is None or any(
-                    self._hold(now.with_stop(s.limit.name, s.side), (s,), start) is not None
+                velocities = self._rest_velocities(now, chosen, start)
+                if velocities is None or any(
+                    self._rest_velocities(now.with_stop(s.limit.name, s.side), (s,), start)
+                    is not None
                     for s in both
                     if s not in chosen
                 ):
                     continue
                 rests = [
-                    f"{s.title} holds, without bounces of {left_out[s]:.2g} s"
+                    f"at rest at {s.title}; the omitted bounces would have lasted {left_out[s]:.2g} s"
                     for s in ready
                     if s in chosen and left_out[s]
                 ]
-                words = "; ".join(filter(None, (before.words, *rests)))
-                return replace(before, parts=now, velocity=held, words=words)
+                # the title of the stop that was struck is part of them
+                own = [] if any(before.words == s.title for s in ready if rests) else [before.words]
+                words = "; ".join(filter(None, (*own, *rests)))
+                return replace(before, parts=now, velocity=velocities, words=words)
         return replace(before, end=simultaneous(start.t, [s.title for s in both]))
 
-    def _hold(
+    def _rest_velocities(
         self, parts: ActiveParts, stoppers: tuple[Stopper, ...], start: Start
     ) -> Floats | None:
         """Velocities if joints rest at stops; None if the force at one of some stops would have to pull."""

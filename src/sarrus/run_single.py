@@ -29,10 +29,10 @@ from .model import Model, make_model
 from .model.build import model_of
 from .model.structure import Lookup, look_up
 from .names import unknown
-from .result import FIXED_STEP, Result
+from .result import Result
 from .run_segments import SegmentedRun
 from .settings import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, RunSettings
-from .thresholds import MISFIT, SMALLEST_TOLERANCE
+from .thresholds import AT_REST, EVENT_FIXED_STEP, MISFIT, SMALLEST_TOLERANCE
 from .verdict.candidates import judge_candidates
 from .verdict.crossings import RunOutputs
 from .verdict.joint_equations import make_joint_equations
@@ -58,7 +58,7 @@ ARGUMENTS = (
     ),
     *("assemble", "dense", "estimate_error", "events"),
 )
-NOTHING_MOVES = "Nothing can move: the joints hold all bodies (mobility 0)"
+NOTHING_MOVES = "Nothing can move: the joints constrain all bodies (mobility 0)"
 
 
 def solve(
@@ -109,11 +109,11 @@ def solve(
         compiling = warm_up(name, first.run, model, first.options, tight)
         outcome = method.run(run)
     else:
-        compiling, outcome = 0.0, skipped(model, _refusal(method, needs))
-    outcome = _check_start(_told_user_failure(outcome, model), mechanism, run)
+        compiling, outcome = 0.0, skipped(model, _rejection(method, needs))
+    outcome = _check_start(_with_user_failure(outcome, model), mechanism, run)
     if outcome.status.success and (settings.estimate_error or method.setting == "step"):
         outcome = _with_error(outcome, method, run, settings.estimate_error)
-    if not mechanism.drives and outcome.status == Status.DONE and is_held(model):
+    if not mechanism.drives and outcome.status == Status.DONE and is_immobile(model):
         still = f"{outcome.message}. {NOTHING_MOVES}"
         outcome = replace(outcome, message=still, notes=[NOTHING_MOVES, *outcome.notes])
     result = Result(
@@ -176,7 +176,7 @@ def _search_of(
     start = EventStates(
         mechanism, model, record, settings, Outcome(Status.DONE, "", record, {}, {})
     )
-    tolerance = FIXED_STEP if settings.tolerance is None else settings.tolerance
+    tolerance = EVENT_FIXED_STEP if settings.tolerance is None else settings.tolerance
     return EventSearch(events, model, start, tolerance)
 
 
@@ -217,7 +217,7 @@ def _start_velocity(model: Model, mechanism: Mechanism, known: Lookup) -> tuple[
     return last[1].copy(), list(last[2])
 
 
-def is_held(model: Model) -> bool:
+def is_immobile(model: Model) -> bool:
     """Whether the joints constrain every coordinate at the start."""
     if not model.coordinates or model.equations < model.coordinates:
         return False
@@ -290,14 +290,14 @@ def _make_model(
     locked = model.equations >= model.coordinates > 0 and not mechanism.drives
     if not locked or settings.misfit == 0.0 or model.structure.moves(known.numbers):
         return mechanism, model, []
-    mended, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), settings.misfit)
-    if mended is mechanism:
+    repaired, notes = bridge_misfit(mechanism, make_joint_equations(mechanism), settings.misfit)
+    if repaired is mechanism:
         if not notes:
             model.structure.remember_moving(known.numbers)
         # notes on a mismatch that was not repaired
         return mechanism, model, notes
-    notes = [*notes, *fit_velocities(mended)]
-    return mended, make_model(mended), notes
+    notes = [*notes, *fit_velocities(repaired)]
+    return repaired, make_model(repaired), notes
 
 
 def _check_user_forces(
@@ -324,7 +324,7 @@ def _check_user_forces(
     return replace(model, loads=model.loads._replace(user=user._replace(calls=calls))), notes
 
 
-def _refusal(method: Method, needs: frozenset[str]) -> str:
+def _rejection(method: Method, needs: frozenset[str]) -> str:
     """Why a method cannot simulate a mechanism, and which methods can."""
     able = [f"'{m.id}'" for m in METHODS.values() if needs <= m.does]
     why = " (it needs their derivatives)" if method.id == "series" else ""
@@ -334,7 +334,7 @@ def _refusal(method: Method, needs: frozenset[str]) -> str:
     )
 
 
-def _told_user_failure(outcome: Outcome, model: Model) -> Outcome:
+def _with_user_failure(outcome: Outcome, model: Model) -> Outcome:
     """The outcome; if a user force stopped the run, its message says so."""
     for call in model.user_calls:
         if call.interrupt is not None:
@@ -351,12 +351,16 @@ def _check_start(outcome: Outcome, mechanism: Mechanism, run: Run) -> Outcome:
     watch, record = outcome.watch, outcome.record
     if watch is None or not len(record.times):
         return outcome
-    held = outcome.status == Status.NOT_CONVERGED and watch.until <= 1e-6 * run.duration
-    if not (watch.singular_start or held):
+    stuck = outcome.status == Status.NOT_CONVERGED and watch.until <= 1e-6 * run.duration
+    if not (watch.singular_start or stuck):
         return outcome
     start = record[:1]
+    moved = float(np.abs(record.q).max(initial=0.0))
+    if outcome.status == Status.DONE and not np.any(start.v) and moved <= AT_REST:
+        # an equilibrium up to rounding, which selects no branch
+        return outcome
     equations = make_joint_equations(mechanism)
-    missing = describe_start(run.model, equations, watch, start.v[0], start.a[0], held)
+    missing = describe_start(run.model, equations, watch, start.v[0], start.a[0], stuck)
     if not missing:
         return outcome
     return replace(

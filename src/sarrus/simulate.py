@@ -103,6 +103,14 @@ def simulate(
         If the mechanism cannot be simulated.
     ValueError
         If another argument is invalid.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> result = sarrus.simulate(m, duration=3.0, output_step=0.01)
+    >>> result.success, result.position("B0").shape, len(result.crossings)
+    (True, (301, 2), 3)
     """
     # plain floats: an integer type would compile the kernels again
     duration = check_seconds("duration", duration)

@@ -28,7 +28,7 @@ from . import segments as segment_package
 from .arrays import Floats
 from .cache import Store
 from .disk import write_file
-from .foreign import ForeignError, ProcessLimits, ask
+from .foreign import ForeignError, ProcessLimits, request
 from .hdf5 import GroupNode, HDF5Error, Leaf, make_sealed, open_sealed, scan
 from .mechanism import Mechanism, MechanismError, files
 from .mechanism.files import to_data, to_text
@@ -161,7 +161,7 @@ def _read_in_child(path: Path) -> None:
         memory=int(min(_room(), MOST_MEMORY)),
     )
     try:
-        ask("hdf5_reader", {"path": str(path.absolute())}, limits)
+        request("hdf5_reader", {"path": str(path.absolute())}, limits)
     except ForeignError as error:
         raise SavedResultError(f"{path} cannot be read: {error}; save the result again") from error
 
@@ -353,8 +353,8 @@ def _not_kept(name: str, path: Path) -> Callable[..., Any]:
 
     def missing(t: float, position: Floats, velocity: Floats) -> Floats:
         raise MechanismError(
-            f"user force '{name}' is a Python function, which {path} does not contain; simulate again to "
-            "ask what needs it"
+            f"user force '{name}' is a Python function, which {path} does not contain; simulate again "
+            "to use calls that need it"
         )
 
     return missing

@@ -43,7 +43,7 @@ class TangentTape(Tape):
         """One of the values of an operation with several results."""
         return many.value[i]
 
-    def ask(self, op: str, a: Any, b: Any) -> bool:
+    def compare(self, op: str, a: Any, b: Any) -> bool:
         """Compare values."""
         return bool(_COMPARE[op](self._row(a)[0], self._row(b)[0]))
 

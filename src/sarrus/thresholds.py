@@ -41,7 +41,7 @@ FAR_AWAY = 10.0
 # the mechanism's length: accuracy of the series method through singular configurations, where rounding grows with
 # the order. Double four-bars started at 0.5 to 3 m/s had a median error of 5e-10 and at most 4e-9; radau had 2e-12
 # and 5e-12
-HELD_THROUGH = 1e-9
+ACCURATE_THROUGH = 1e-9
 # the mechanism's length: the tightest tolerance that is followed, with extended precision near singular
 # configurations. States are doubles: over 10 s through ten singular configurations the error is up to 1e-12
 TIGHTEST_TOLERANCE = 1e-13
@@ -131,8 +131,11 @@ LOW_MINIMUM = 1e-2
 # (above it, (EPS / pivot)^2 is below rounding)
 WEAK_PIVOT = 1e-6
 # an equation's own J M^-1 J^T: if all pivots are larger, no equation is dependent and no singular configuration is
-# near. Pivots hardly exceed one, and BESIDE begins at a hundredth. EPS is not needed there
+# near. Pivots hardly exceed one, and NEAR_SINGULAR_RATIO is a hundredth. EPS is not needed there
 REGULAR_PIVOT = 0.1
+# an equation's own J M^-1 J^T: if all pivots are larger, derivatives by parameters are computed without EPS. The
+# rounding error of a solve grows with their inverse
+CLEAR_PIVOT = 1e-4
 # an equation's own J M^-1 J^T: an equation with a smaller pivot depends on others
 DEPENDENT_PIVOT = 1e-9
 # an equation's own J M^-1 J^T: EPS of the methods with a fixed step. Values from 1e-14 to 1e-5 were tried
@@ -140,10 +143,10 @@ DEPENDENT_PIVOT = 1e-9
 SOFT_EPS = 1e-6
 # the equation's reference pivot: if a step ends below this, its end is singular and a step from there would be
 # noisy. A pivot is a square, so the links are at a hundredth of their usual angle
-SINGULAR_LANDING = 1e-4
+SINGULAR_STEP_END = 1e-4
 # the equation's reference pivot: steps for derivatives by parameters do not end nearer to a singular configuration
 # if another end is possible, because their rounding grows with the inverse of this
-CLEAR_LANDING = 3e-2
+CLEAR_STEP_END = 3e-2
 # the largest singular value of J: smaller singular values count as zero at the time found for a crossing
 NULL_DIRECTION = 1e-6
 # the terms of dPhi/dp: a smaller component along a null direction of J is rounding. It is about 1 for single
@@ -193,7 +196,7 @@ WIDE_ROUND_OFF = 1e-30
 # the same: largest change of constraints that lets a motion pass a singular configuration, or largest
 # contradiction between them. It is ten times their rounding, because the dimensions have no more digits.
 # Parallelograms, kites and scissors needed up to 3.5e-16
-MENDED_MISFIT = 4e-15
+REPAIRED_MISFIT = 4e-15
 # the length: J is not factored again if projection onto the constraints moved the configuration by less. The error
 # left in a velocity correction, itself about as small, is the product of both and below rounding
 SAME_FACTOR = 1e-9
@@ -234,9 +237,9 @@ SMALLEST_TOLERANCE = 1e-11
 # the tolerance: total error of the steps up to which the outputs of a failed run are kept
 LOST_KEPT = 1e3
 # steps of a buffer: a run makes no progress if at least this many steps exceeded the tolerance ...
-CRAWLING_STEPS = 100
+NO_PROGRESS_STEPS = 100
 # the steps of a buffer: ... and if they are at least this share of the buffer
-CRAWLING_SHARE = 0.9
+NO_PROGRESS_SHARE = 0.9
 
 # the length: if a driven loop has a larger gap, with a method that does not close it, the cause is diagnosed
 OPEN_LOOP = 1e-3
@@ -273,7 +276,7 @@ CLOSED_NEARBY = 1e-10
 # 1: closing stops at smaller gaps, because only rounding remains
 CLOSED_WHOLLY = 1e-16
 # the desired velocity: remainder of a desired velocity that the joints forbid
-FORBIDDEN_WISH = 1e-6
+FORBIDDEN_VELOCITY = 1e-6
 # the constraint violation, over the length: singular values below this many violations count as zero in the
 # diagnosis of a run's end, because the violation hides a dependence
 HIDDEN_BY_VIOLATION = 100.0
@@ -381,13 +384,13 @@ ALMOST_FREE = 1e-2
 # 1: and it is the only one if the next singular value is larger than this
 FREE_ALONE = 1e-4
 # 1: a smaller singular value is an instantaneous degree of freedom of the configuration
-INSTANT_FREEDOM = 1e-13
+INSTANTANEOUS_DOF = 1e-13
 # the length: with a larger mismatch the path ends; it is too large to be joint clearance
 BLOCKED_PATH = 5e-3
 # rad, or lengths: a shorter path does not count as a motion
 SHORTEST_PATH = 0.6
 # the length: gaps that corrected dimensions may leave
-MENDED = 1e-13
+REPAIRED_GAP = 1e-13
 # the largest singular value: left null vectors belong to smaller singular values
 NULL_SHARE = 1e-3
 
@@ -419,6 +422,8 @@ LEAST_FORCE = 1e-3
 # typical link lengths: equilibria this close are one; where the energy is flat to fourth order they are only as
 # accurate as this
 SAME_REST = 1e-4
+# the length: a run from rest at a singular configuration that moves less is at an equilibrium, up to rounding
+AT_REST = 1e-9
 # the length: constraints that count as closed
 CLOSED_STATICS = 1e-13
 # the length: rounding that may remain at a dependent constraint
@@ -440,6 +445,9 @@ SYMMETRIC = 1e-11
 # the tolerance of the run times the size of the quantity: values that an event does not distinguish, so that the
 # error of a run neither doubles a tangent contact nor misses it
 EVENT_BAND = 10.0
+# in place of the tolerance for methods with a fixed step, whose polynomials are continuous by themselves: above
+# the limits of their iterations, so that a constant quantity has no events
+EVENT_FIXED_STEP = 1e-9
 # the size of the quantity: lower limit of that band, at the tightest tolerances; some hundred roundings
 EVENT_ROUNDING = 1e-13
 

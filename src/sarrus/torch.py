@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import sensitivities
 from .mechanism import Mechanism
 
 try:
@@ -67,9 +68,8 @@ def run(
     callable
         The function; its `start` are the values of the parameters as given.
     """
-    from .sensitivities.differentiable_run import DifferentiableRun
-
-    made = DifferentiableRun(mechanism, parameters, quantities, duration, settings)
+    make = sensitivities.differentiable_run.DifferentiableRun
+    made = make(mechanism, parameters, quantities, duration, settings)
 
     def run_of(x: Any) -> Any:
         return _Run.apply(torch.as_tensor(x), made)

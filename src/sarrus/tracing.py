@@ -91,22 +91,22 @@ class TracedNumber:
         return self.tape.do("rint", self)
 
     def __lt__(self, other: Any) -> bool:
-        return self.tape.ask("<", self, other)
+        return self.tape.compare("<", self, other)
 
     def __le__(self, other: Any) -> bool:
-        return self.tape.ask("<=", self, other)
+        return self.tape.compare("<=", self, other)
 
     def __gt__(self, other: Any) -> bool:
-        return self.tape.ask(">", self, other)
+        return self.tape.compare(">", self, other)
 
     def __ge__(self, other: Any) -> bool:
-        return self.tape.ask(">=", self, other)
+        return self.tape.compare(">=", self, other)
 
     def __eq__(self, other: object) -> bool:
-        return self.tape.ask("==", self, other)
+        return self.tape.compare("==", self, other)
 
     def __ne__(self, other: object) -> bool:
-        return not self.tape.ask("==", self, other)
+        return not self.tape.compare("==", self, other)
 
     def __getattr__(self, name: str) -> Any:
         # np.cos(x) of an object calls x.cos()
@@ -115,10 +115,10 @@ class TracedNumber:
         raise AttributeError(name)
 
     def __float__(self) -> float:
-        raise UntracedError("a number of a tape was requested its value")
+        raise UntracedError("the value of a traced number was requested")
 
     def __bool__(self) -> bool:
-        return not self.tape.ask("==", self, 0.0)
+        return not self.tape.compare("==", self, 0.0)
 
     def __format__(self, how: str) -> str:
         return format(self.value, how)
@@ -181,7 +181,7 @@ class Tape:
             self._done[key] = TracedNumber(self, f"v{len(self._done)}", many.value[i])
         return self._done[key]
 
-    def ask(self, op: str, a: Any, b: Any) -> bool:
+    def compare(self, op: str, a: Any, b: Any) -> bool:
         """Compare two numbers and record the result."""
         x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
         names = (z.name if isinstance(z, TracedNumber) else repr(float(z)) for z in (a, b))
@@ -233,16 +233,16 @@ class VectorTrace(Tape):
         """Do an operation."""
         if any(isinstance(x, np.ndarray) and x.ndim for x in operands):
             return NotImplemented
-        if op not in _ABREAST:
+        if op not in _VECTOR_OPERATIONS:
             raise UntracedError(f"{op} is not traced")
         values = [x.value if isinstance(x, TracedNumber) else float(x) for x in operands]
-        return TracedNumber(self, "", _ABREAST[op](*values))
+        return TracedNumber(self, "", _VECTOR_OPERATIONS[op](*values))
 
     def pick(self, many: TracedNumber, i: int) -> Any:
         """One value of an operation that returns several."""
         return TracedNumber(self, "", many.value[i])
 
-    def ask(self, op: str, a: Any, b: Any) -> bool:
+    def compare(self, op: str, a: Any, b: Any) -> bool:
         """Compare; all lanes must give the same result."""
         x, y = (z.value if isinstance(z, TracedNumber) else float(z) for z in (a, b))
         answers = _COMPARE[op](x, y)
@@ -765,7 +765,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "rint": lambda a: float(round(a)),
     "eigen": lambda *x: _eigen(*x).tolist(),
 }
-_ABREAST = _PLAIN | {
+_VECTOR_OPERATIONS = _PLAIN | {
     "max": np.maximum,
     "abs": np.abs,
     "sqrt": np.sqrt,

@@ -50,7 +50,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class OwnMethod:
+class UserMethod:
     """A user's function and its properties.
 
     order: of the method, 0 if unknown; needs_step: it gets a step [s]; otherwise it gets a tolerance and chooses
@@ -68,7 +68,7 @@ class OwnMethod:
     @property
     def title(self) -> str:
         """The first line of its docstring."""
-        return (inspect.getdoc(self.function) or "a method of one's own").splitlines()[0]
+        return (inspect.getdoc(self.function) or "a user's method").splitlines()[0]
 
     @property
     def fingerprint(self) -> str:
@@ -82,7 +82,7 @@ class OwnMethod:
 
 
 # methods of this process by name, from any file or package
-_KNOWN: dict[str, OwnMethod] = {}
+_KNOWN: dict[str, UserMethod] = {}
 _LOADED: dict[tuple[str, str], Any] = {}
 
 
@@ -113,6 +113,17 @@ def method(
     -------
     callable
         A decorator.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> @sarrus.method("explicit-euler", order=1)
+    ... def step(system, state, h):
+    ...     a, lam = system.accelerations(state.q, state.v, state.t)
+    ...     return system.project(state.q + h * state.v, state.v + h * a, state.t + h)
+    >>> sarrus.simulate(m, 0.1, method=step, step=0.001).success
+    True
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"method name {name!r}: give letters, digits, - and _, such as 'my-alpha'")
@@ -128,7 +139,7 @@ def method(
 
     def tag(function: F) -> F:
         # other decorators may drop attributes of a function, so the registry stores its properties
-        register(OwnMethod(name, function, order, needs_step, coordinates, dict(options)))
+        register(UserMethod(name, function, order, needs_step, coordinates, dict(options)))
         return function
 
     return tag
@@ -139,22 +150,22 @@ def _show(value: object) -> str:
     return short(value) if isinstance(value, int | float) else shown(repr(value))[:30]
 
 
-def register(own: OwnMethod) -> OwnMethod:
+def register(own: UserMethod) -> UserMethod:
     """Register a method by its name; a later method of the same name replaces it."""
     _KNOWN[own.name] = own
     return own
 
 
-def of_function(function: Callable[..., Any]) -> OwnMethod:
+def of_function(function: Callable[..., Any]) -> UserMethod:
     """The method of a function: as decorated, otherwise a step of unknown order under the function's name."""
     for own in _KNOWN.values():
         if own.function is function:
             return own
     name = getattr(function, "__name__", "")
-    return register(OwnMethod(name if NAME.fullmatch(name) else "own", function))
+    return register(UserMethod(name if NAME.fullmatch(name) else "own", function))
 
 
-def find(name: str) -> OwnMethod | None:
+def find(name: str) -> UserMethod | None:
     """The method of a name, a file ("my_alpha.py", "my_alpha.py:step") or an installed package, or None."""
     path, _, wanted = name.rpartition(":") if ".py:" in name else (name, "", "")
     if path.endswith(".py"):
@@ -172,7 +183,7 @@ def installed() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
-def _from_file(path: Path, wanted: str) -> OwnMethod:
+def _from_file(path: Path, wanted: str) -> UserMethod:
     """The function of a file: the named one, the only decorated one, or `step`."""
     module = load_file(path)
     here = [
@@ -194,7 +205,7 @@ def _from_file(path: Path, wanted: str) -> OwnMethod:
         raise ValueError(f"{path} has no function '{wanted or 'step'}'; its functions: {known}")
     own = next((o for o in here if o.function is function), None)
     # an undecorated `step` is named after its file
-    return own or register(OwnMethod(_word(path.stem), function))
+    return own or register(UserMethod(_word(path.stem), function))
 
 
 def load_file(path: Path) -> Any:

@@ -73,7 +73,7 @@ def test_zero_velocity_given_near_others():
 @pytest.mark.slow
 def test_zero_velocity_given_in_random_mechanisms():
     """Zeros among the given velocities are met to rounding of the others, in any mechanism."""
-    refused = {}
+    rejected = {}
     for seed in range(30):
         m = random_mechanism(seed, 3)
         absolute = AbsoluteMechanism(m)
@@ -87,8 +87,8 @@ def test_zero_velocity_given_in_random_mechanisms():
         try:
             simulate(m, 1e-3, 1e-3)
         except MechanismError as error:
-            refused[seed] = str(error)
-    assert not refused
+            rejected[seed] = str(error)
+    assert not rejected
 
 
 def test_welded_to_ground_with_a_velocity():
@@ -114,7 +114,7 @@ def test_velocity_accepted_close_to_the_flat_position(lean):
     try:
         result = simulate(m, 0.1, 0.05)
     except MechanismError as error:
-        pytest.fail(f"a possible velocity was refused: {error}")
+        pytest.fail(f"a possible velocity was rejected: {error}")
     assert result.status == "done", result.message
     # rounding 1e-16 / lean in the other joints' velocities
     miss = result.velocity("B2")[0] - result.velocity("B0")[0]
@@ -208,7 +208,7 @@ def test_augmented_mass_is_definite(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["two point masses", "random 54", "random 317"])
 def test_spin_carried_by_a_neighbour(name):
-    """A body without inertia about its arm, held by a neighbour, moves as Newton-Euler says."""
+    """A body without inertia about its arm, constrained by a neighbour, moves as Newton-Euler says."""
     m = LIGHT[name]()
     result = simulate(m, 0.2, 0.05)
     assert result.status == "done", result.message

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.analysis import find_four_bars, find_slider_cranks
+from sarrus.analysis import find_four_bars, find_slider_cranks, list_numbers
 
 G, A, B, C = 0.4, 0.1, 0.35, 0.3
 START, SPEED = 1.0, 10.0
@@ -179,6 +179,163 @@ def test_slider_crank_stroke_and_time_ratio():
     )
 
 
+def test_limit_position_at_the_start():
+    """A crank that starts at a dead centre of its slider: that limit position counts once, at t = 0."""
+    for angle in (0.0, 1e-12, np.pi):
+        m = sarrus.Mechanism(gravity=(0, 0))
+        m.slider_crank(crank=0.04, rod=0.14, angle=angle)
+        found = sarrus.design(m, joint="O", speed=10.0)
+        first, second = found.limits("guide")
+        assert (first.time, first.drive) == pytest.approx((0.0, 0.0), abs=1e-11)
+        assert second.drive == pytest.approx(np.pi, abs=1e-10)
+        assert first.largest == (angle < 1)
+        assert second.largest != first.largest
+        assert found.time_ratio("guide") == pytest.approx(1.0, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "motion", [sarrus.Sine(0.9, 0.5), sarrus.SmoothStep(0, 4.0, 0.2, 1.0)], ids=["sine", "step"]
+)
+def test_configurations_alone_determine_the_advantage(motion):
+    """Also where the drive rests: dx/ds of the closed form. A drive that turns back makes no limit position."""
+    r, rod, start = 0.05, 0.2, 0.7
+    m = sarrus.Mechanism()
+    m.slider_crank(crank=r, rod=rod, angle=start, mass=[0.2, 0.3, 0.5])
+    m.drive("motor", "O", motion)
+    found = sarrus.design(m)
+    x = start + found.input
+    slope = -r * np.sin(x) - r**2 * np.sin(x) * np.cos(x) / np.sqrt(rod**2 - (r * np.sin(x)) ** 2)
+    np.testing.assert_allclose(1 / found.mechanical_advantage("guide"), slope, atol=1e-12)
+    np.testing.assert_allclose(found.mechanical_advantage("slider.x"), 1 / slope, rtol=1e-9)
+    limits = found.limits("guide")
+    passes = [-0.7, -0.7] if isinstance(motion, sarrus.Sine) else [np.pi - start]
+    np.testing.assert_allclose([limit.drive for limit in limits], passes, atol=1e-9)
+    assert found.advantage_unit("guide") == "1/m"
+    assert "guide.mechanical advantage [1/m]" in found.columns()
+    if isinstance(motion, sarrus.Sine):
+        # both are the same end
+        with pytest.raises(ValueError, match="one at each end"):
+            found.time_ratio("guide")
+    # the kinetic energy of rigid bodies at unit speed, by the slopes of their centres
+    assert np.isfinite(found.reflected_inertia).all()
+    moving = np.abs(found.speed) > 1e-2 * np.abs(found.speed).max()
+    inertia = 2 * found.result.kinetic_energy[moving] / found.speed[moving] ** 2
+    np.testing.assert_allclose(found.reflected_inertia[moving], inertia, rtol=1e-9)
+
+
+def shaper(r, d, start):
+    """A crank about (0, d) whose block slides in a lever about the origin."""
+    m = sarrus.Mechanism(gravity=(0, 0))
+    pin = np.array([r * np.cos(start), d + r * np.sin(start)])
+    m.rod("crank", (0, d), pin, mass=0.3)
+    m.rod("lever", (0, 0), 2 * pin, mass=0.8)
+    m.body("block", mass=0.1, center=pin, inertia=1e-4)
+    m.revolute("C", m.ground, "crank", at=(0, d))
+    m.revolute("O", m.ground, "lever", at=(0, 0))
+    m.revolute("A", "crank", "block", at=pin)
+    m.prismatic("slot", "lever", "block", at=pin, axis=pin)
+    return m
+
+
+def test_slotted_levers():
+    """Crank-shaper: swing 2 asin(r/d) and its time ratio; a longer crank turns the lever (Whitworth)."""
+    r, d = 0.04, 0.1
+    found = sarrus.design(shaper(r, d, 0.7), joint="C")
+    [loop] = found.inverted_slider_cranks
+    assert loop.name == "C-A-slot-O"
+    assert (loop.ground, loop.crank, loop.offset) == pytest.approx((d, r, 0.0))
+    assert loop.kind == "its crank turns fully, its lever rocks"
+    swing = 2 * np.arcsin(r / d)
+    assert found.number("O.range") == pytest.approx(swing, rel=1e-4)
+    assert found.time_ratio("O") == pytest.approx((np.pi + swing) / (np.pi - swing), rel=1e-9)
+    # a slot pushes perpendicular to itself
+    np.testing.assert_allclose(found.transmission_angles[loop.name], np.pi / 2, atol=1e-7)
+    found = sarrus.design(shaper(0.1, 0.04, 0.7), joint="C")
+    assert found.inverted_slider_cranks[0].kind == "its crank turns fully, its lever turns, too"
+    assert not found.limits("O")
+    # driven by the lever, the crank gets the share of the force across itself
+    found = sarrus.design(shaper(r, d, 0.7), np.linspace(0, 0.1, 11), joint="O", speed=1.0)
+    pin = found.result.position("A")
+    share = np.abs(np.sum(pin * (pin - (0, d)), axis=1)) / (np.linalg.norm(pin, axis=1) * r)
+    np.testing.assert_allclose(np.sin(found.transmission_angles["C-A-slot-O"]), share, atol=1e-10)
+
+
+def test_cylinders_on_levers():
+    """The transmission angle is that between cylinder and lever, and r sin of it is the advantage."""
+    r, base = 0.4, (0.8, -0.1)
+    m = sarrus.Mechanism()
+    m.point("O", m.ground, (0, 0))
+    m.point("G", m.ground, base)
+    m.crank("B", "lever", "O", length=r, angle=1.2, mass=1.0)
+    m.dyad("cylinder", ("barrel", "rod"), ("G", "B"), kind="RPR", lengths=(0.5, 0.5), mass=1.0)
+    m.drive("pump", "cylinder", sarrus.SmoothStep(0, 0.1, 0, 1))
+    found = sarrus.design(m)
+    [loop] = found.inverted_slider_cranks
+    assert loop.kind == "cylinder that moves 'lever'"
+    length = np.linalg.norm(found.result.position("B")[0] - base) + found.input
+    inside = (length**2 + r**2 - np.dot(base, base)) / (2 * length * r)
+    wanted = np.arccos(np.abs(inside))
+    np.testing.assert_allclose(found.transmission_angles[loop.name], wanted, atol=1e-9)
+    advantage = np.abs(found.mechanical_advantage("O"))
+    np.testing.assert_allclose(advantage, r * np.sin(wanted), rtol=1e-9)
+    assert found.number("O.least mechanical advantage") == advantage.min()
+    assert "O: least mechanical advantage: " in str(found)
+
+
+def test_a_driven_distance_is_a_cylinder():
+    """Its force times the arm about the pin lifts the boom; the moment is about its first end."""
+    start, end = np.array([0.3, -0.3]), np.array([0.5, 0.25])
+    length = np.linalg.norm(end - start)
+    m = sarrus.Mechanism("boom")
+    m.rod("boom", (0, 0), (1, 0.5), mass=20)
+    m.revolute("O", m.ground, "boom", at=(0, 0))
+    m.distance("cylinder", m.ground, "boom", start=start, end=end)
+    m.drive("pump", "cylinder", sarrus.SmoothStep(length, length + 0.1, 0, 2))
+    found = sarrus.design(m)
+    tip = found.coupler_curve("boom", end)
+    along = (tip - start) / np.linalg.norm(tip - start, axis=1)[:, None]
+    arm = tip[:, 0] * along[:, 1] - tip[:, 1] * along[:, 0]
+    np.testing.assert_allclose(found.mechanical_advantage("O"), arm, rtol=1e-9)
+    np.testing.assert_allclose(found.shaking_moment(), found.shaking_moment(start))
+    assert "peak force: " in str(found)
+
+
+def geared(ratio):
+    """A five-bar whose second crank turns by a fraction of the first."""
+    m = sarrus.Mechanism("geared", gravity=(0, 0))
+    m.point("A", m.ground, (0, 0))
+    m.point("E", m.ground, (0.3, 0))
+    m.crank("B", "left", "A", length=0.08, angle=1.0, mass=0.2)
+    m.crank("D", "right", "E", length=0.06, angle=2.0, mass=0.2)
+    m.dyad("C", ("first", "second"), ("B", "D"), lengths=(0.25, 0.25), mass=0.1)
+    m.coupling("gears", "E", "A", ratio=ratio)
+    return m
+
+
+@pytest.mark.parametrize(("ratio", "turns"), [(2, 1), (-1 / 2, 2), (2 / 3, 3), (113 / 355, None)])
+def test_a_cycle_may_take_several_turns(ratio, turns):
+    """As many as the denominator of a gear's ratio; one that repeats too late has no cycle."""
+    found = sarrus.design(geared(ratio), joint="A", speed=2 * np.pi)
+    if turns is None:
+        assert found.period is None
+        return
+    assert found.period == pytest.approx(turns)
+    paths = [found.result.position(name) for name in "BCD"]
+    for path in paths:
+        np.testing.assert_allclose(path[-1], path[0], atol=1e-12)
+    assert (f"({turns} turns)" in str(found)) == (turns > 1)
+
+
+def test_balanced_mechanisms_shake_not_at_all():
+    """A wheel about its centre, and rounding is not shown as a force."""
+    m = sarrus.Mechanism("wheel", gravity=(0, -9.81))
+    m.body("wheel", 2, (0.1, 0.2), 0.3)
+    m.revolute("A", m.ground, "wheel", at=(0.1, 0.2))
+    found = sarrus.design(m, joint="A")
+    numbers = found.numbers()
+    assert numbers["peak torque [N m]"] == numbers["peak shaking force [N]"] == 0.0
+
+
 def test_coupler_curves_are_paths_of_points():
     """Any point of the coupler, without having named it before."""
     m = four_bar(points={"P": (0.2, 0.25)})
@@ -262,6 +419,18 @@ def test_numbers_are_recorded_by_studies(tmp_path):
         make_record(None, "design", False, tmp_path)
 
 
+def test_names_of_numbers_need_no_run(rocker):
+    """What a study checks before its first run: the names of all numbers, in the plane and in space."""
+    mechanisms = [rocker.result.mechanism, rssr()]
+    m = shaper(0.04, 0.1, 0.7)
+    m.drive("motor", "C", sarrus.Polynomial([0, 1.0]))
+    for mechanism in (*mechanisms, m):
+        found = {name.rpartition(" [")[0] for name in sarrus.design(mechanism).numbers()}
+        named = set(list_numbers(mechanism))
+        assert found <= named
+        assert {name.rpartition(".")[2] for name in named - found} <= {"time ratio"}
+
+
 def test_command_prints_and_writes(tmp_path, capsys):
     """`sarrus design FILE`: sentences, JSON with the same numbers, all quantities over time as CSV."""
     import json
@@ -316,6 +485,14 @@ def test_what_is_missing_is_named():
     with pytest.raises(sarrus.MechanismError, match="no common cycle and no end"):
         sarrus.kinematics(m)
     assert len(sarrus.kinematics(m, [0.0, 0.5, 1.0]).times) == 3
+    # a wheel that spins freely is named
+    m.body("wheel", mass=1, center=(G, 0), inertia=0.1)
+    m.revolute("axle", "rocker", "wheel", at=(G, 0))
+    with pytest.raises(sarrus.MechanismError, match="1 degree of freedom of 'wheel' that no drive"):
+        sarrus.kinematics(m, [0.0, 1.0])
+    assert "With 'ramp' prescribed, 1 degree of freedom is left, of 'wheel'." in str(
+        sarrus.inspect(m)
+    )
 
 
 def test_motions_without_a_cycle_are_taken_whole():

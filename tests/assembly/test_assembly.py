@@ -85,8 +85,8 @@ def test_random_closed_mechanisms_are_left_alone(dimension):
         # each place once for each body, one of them by a bit
         for n, j in enumerate(m.joints):
             if j.at is not None:
-                beside = [replace(e, place=np.nextafter(j.at, 9.0)) for e in j.ends[1:]]
-                m.joints[n] = replace(j, ends=(j.ends[0], *beside))
+                nearby = [replace(e, place=np.nextafter(j.at, 9.0)) for e in j.ends[1:]]
+                m.joints[n] = replace(j, ends=(j.ends[0], *nearby))
         assert find_gaps(m) == []
         done = assemble(m)
         assert done.unmoved
@@ -307,7 +307,7 @@ def test_other_units_and_directions():
 
 
 def test_two_elbows_of_a_four_bar():
-    """With the crank held, pin C is one of two intersections of circles."""
+    """With the crank fixed, pin C is one of two intersections of circles."""
     m = open_four_bar()
     found = assemble_branches(m, 2, fixed=("crank",))
     assert len(found) == 2

@@ -1,4 +1,4 @@
-"""Files as people have them: heads, few digits, missing columns, other programs' formats."""
+"""Result files of other programs: headers, few digits, missing columns, other programs' formats."""
 
 import gzip
 import itertools
@@ -64,7 +64,7 @@ def call(path, problem, *words):
 def test_published_forms_pass_with_their_digits_reported(
     tmp_path, name, heads, separator, names, fmt
 ):
-    """Six digits and no energy: judged, passed, and what cannot be reported is said."""
+    """Six digits and no energy: judged, passed, and a sentence states what cannot be judged."""
     problem = problems.get(name)
     path = written(tmp_path / "r.txt", some(problem, *names.split()), heads, fmt, separator, "  ")
     answer = call(path, name)
@@ -90,7 +90,7 @@ def test_rounding_is_half_of_the_last_digit(tmp_path):
     "order", list(itertools.permutations(["t", "x", "y", "vx", "vy", "energy"]))[::97]
 )
 def test_heads_count_not_the_order(tmp_path, order):
-    """Any order of the columns is read by their heads, and reported."""
+    """Any order of the columns is read by their headers, and reported."""
     problem = problems.get("n-four-bar", windows=2)
     exact = exact_columns(problem)
     columns = {name: exact[name] for name in order}
@@ -99,7 +99,7 @@ def test_heads_count_not_the_order(tmp_path, order):
     assert list(read.columns) == list(problem.columns)
     for name, column in exact.items():
         np.testing.assert_allclose(read.columns[name], column, rtol=1e-14, atol=1e-300)
-    assert any("read by heads" in note for note in read.notes) or order == problem.columns
+    assert any("read by headers" in note for note in read.notes) or order == problem.columns
 
 
 @pytest.mark.parametrize(
@@ -134,12 +134,12 @@ def test_heads_mean(text, name, before):
 @pytest.mark.parametrize(
     ("heads", "names", "words", "expected"),
     [
-        # two heads for one column: not decided here
+        # two headers for one column: ambiguous
         ("Time Ax Cx", "t x y", (), "may all mean x"),
-        # the order of the source and the heads disagree in part
-        ("t vx foo energy a b c", "t x y x x x x", (), "read by heads"),
+        # the order of the source and the headers disagree in part
+        ("t vx foo energy a b c", "t x y x x x x", (), "read by headers"),
         ("t alpha beta", "t x y", (), "3 columns"),
-        ("", "t x", (), "2 columns without heads were read as t x"),
+        ("", "t x", (), "2 columns without headers were read as t x"),
         ("", "t x y", (), "3 columns; 'double-four-bar' has 7"),
         ("", "t x y", ("--columns", "t,x,q"), "'q' is none of"),
         ("", "t x y", ("--columns", "t,x,x"), "stands twice"),
@@ -149,7 +149,7 @@ def test_heads_mean(text, name, before):
         ("Time B1.x", "t y", (), "none means x"),
         ("t[s] x[inch]", "t x", (), "has the unit inch"),
         ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Ax"), "read as given: t x -"),
-        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Bx"), "has the heads 'Time', 'Ax', 'Cx'"),
+        ("Time Ax Cx", "t x y", ("--columns", "t=Time,x=Bx"), "has the headers 'Time', 'Ax', 'Cx'"),
     ],
 )
 def test_nothing_is_guessed_in_silence(tmp_path, heads, names, words, expected):
@@ -162,7 +162,7 @@ def test_nothing_is_guessed_in_silence(tmp_path, heads, names, words, expected):
 
 
 def test_exchanged_columns_are_reported_not_mended(tmp_path):
-    """Heads that say the wrong thing: the file fails, and the judge says what it looks like."""
+    """Wrong headers: the file fails, and the judge states what it looks like."""
     problem = problems.get("n-four-bar", windows=2)
     exact = some(problem, "t", "x", "y")
     path = written(tmp_path / "r.txt", exact, "Time DY DX")
@@ -188,7 +188,7 @@ def test_an_energy_alone_is_judged():
     judged = judge_columns(problem, {name: exact[name] for name in ("t", "energy")})
     assert judged.kept
     assert not judged.passed
-    assert judged.untold == ("path of the observed point",)
+    assert judged.undetermined == ("path of the observed point",)
     assert judged.position_error is None
 
 
@@ -214,7 +214,7 @@ def test_units_of_heads_are_taken(tmp_path):
         read = read_result_file(written(tmp_path / "r.csv", columns, heads, "%.15e", ","), problem)
         for name, column in exact.items():
             np.testing.assert_allclose(read.columns[name], column, rtol=1e-13, atol=1e-300)
-        assert any("multiplied" in note for note in read.notes)
+        assert any("converted by the units" in note for note in read.notes)
 
 
 def test_storage_files_of_opensim(tmp_path):
@@ -386,8 +386,8 @@ def test_rows_with_gaps_only_on_request(tmp_path):
     problem = problems.get("n-four-bar", windows=2)
     columns = {name: np.delete(c, [7, 30]) for name, c in some(problem, "t", "x", "y").items()}
     path = written(tmp_path / "r.txt", columns, "t x y")
-    refused = call(path, problem.id, "--windows", 2)
-    assert "--sparse" in str(refused.exception)
+    rejected = call(path, problem.id, "--windows", 2)
+    assert "--sparse" in str(rejected.exception)
     answer = call(path, problem.id, "--windows", 2, "--sparse")
     assert answer.exit_code == 0, answer.output
     assert "399 rows where the source requires 401" in answer.output

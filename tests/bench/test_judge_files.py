@@ -25,7 +25,7 @@ def reported(judged):
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(("fmt", "digits"), [("%.14e", 14), ("%.8f", 8)])
 def test_the_exact_motion_has_no_error(tmp_path, name, fmt, digits):
-    """A file of the exact motion is right to the digits that it has, and nothing is said of it."""
+    """A file of the exact motion is right to its digits, and there is no remark."""
     problem = problems.get(name)
     path = write(tmp_path / "r.txt", exact_columns(problem), fmt)
     judged = judge_columns(problem, load_columns(path, problem))
@@ -179,6 +179,26 @@ def test_a_wrong_number_is_named(name, change, expected, noise):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        # velocities jump where the pole turns round
+        ("light-cart-pole", {"size": 0.36}, "the lengths are 0.36 times"),
+        ("light-cart-pole", {"gravity": 18.0 / 9.81}, "gravity is 18 m/s^2"),
+        # a thousand periods with four rows each
+        ("simple-pendulum-a01", {"gravity": 18.0 / 9.81}, "gravity is 18 m/s^2"),
+        ("simple-pendulum-a01", {"size": 0.92}, "the lengths are 0.92 times"),
+        ("andrews-squeezer-a03", {"size": 0.5}, "the lengths are 0.5 times"),
+    ],
+)
+def test_a_wrong_number_of_a_long_or_jerky_motion_is_named(name, change, expected):
+    """The rows that are fitted grow from the first few, so that no period is skipped."""
+    problem = problems.get(name)
+    columns = simulated_columns(problem, vary(problem.mechanism(), **change))
+    assert expected in reported(judge_columns(problem, columns))
+
+
+@pytest.mark.slow
 def test_a_wrong_mass_is_named():
     """One that is twice as large, of bodies that have the same effect; standard gravity has its digits."""
     problem = problems.get("double-four-bar")
@@ -202,6 +222,11 @@ def test_a_wrong_mass_is_named():
             "spatial-slider-crank",
             lambda c: {**c, "angle": -np.degrees(c["angle"])},
             "column 3 (angle) looks like degrees with the wrong sign",
+        ),
+        (
+            "light-cart-pole",
+            lambda c: {**c, "angle": c["rate"], "rate": c["angle"]},
+            "columns 3 and 5 (angle and rate) look exchanged",
         ),
         # a constant energy in place of x: not a run that stands still
         (
@@ -350,16 +375,26 @@ def test_phase_drift_is_not_another_branch(name):
     assert judged.recomputed_drift == pytest.approx(np.abs(energy).max(), rel=0.02)
 
 
-def test_rows_shifted_by_one_are_reported():
-    """Right times next to the motion of one row earlier: the same delay at all times."""
-    problem = problems.get("double-four-bar")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("double-four-bar", "0.03 s early throughout"),
+        # as late by the rest of a period
+        ("simple-pendulum-a01", "1.5 s early throughout"),
+        # less than the distance of the delays that are tried for phases
+        ("andrews-squeezer-a03", "0.00075 s early throughout"),
+    ],
+)
+def test_shifted_rows_are_reported(name, expected):
+    """Right times next to the motion of three rows earlier: the same delay at all times."""
+    problem = problems.get(name)
     columns = exact_columns(problem)
-    early = replace(problem, duration=problem.duration + 0.03)
-    for name, values in exact_columns(early).items():
-        if name != "t":
-            columns[name] = values[3:]
-    judged = judge_columns(problem, columns)
-    assert "0.03 s early throughout" in reported(judged)
+    early = replace(problem, duration=problem.duration + 3 * problem.output_step)
+    for column, values in exact_columns(early).items():
+        if column != "t":
+            columns[column] = values[3 : 3 + len(columns["t"])]
+    judged = judge_columns(problem, columns, fit=False)
+    assert expected in reported(judged)
     assert judged.left_at is None
 
 

@@ -14,7 +14,7 @@ from sarrus import problems
 from sarrus.bench import judge, run_problem, save_run
 from sarrus.bench.method_check import _four_bar
 from sarrus.bench.submission import SubmissionError, check_run, collect_records, pack_run
-from sarrus.bench.user_problem import make_own_problem
+from sarrus.bench.user_problem import make_user_problem
 from sarrus.cli import bench
 
 # together they take several seconds
@@ -45,7 +45,7 @@ def change(folder, **values):
 
 def test_a_problem_of_ones_own_travels_with_its_run(tmp_path):
     """A run of a problem folder is submitted and judged where the problem is not installed."""
-    own, _ = make_own_problem(_four_bar(), "My four-bar", duration=0.5, output_step=0.01)
+    own, _ = make_user_problem(_four_bar(), "My four-bar", duration=0.5, output_step=0.01)
     problem = own.problem
     result, timing = run_problem(problem, method="series", tolerance=1e-10)
     runs = [tmp_path / "run", tmp_path / "moved"]
@@ -73,7 +73,7 @@ def test_a_problem_of_ones_own_travels_with_its_run(tmp_path):
 def test_two_problems_of_one_name_are_not_mixed(tmp_path):
     """A board keeps to the version that came first; the other is left out with a sentence."""
     for name, seconds in (("a", 0.5), ("b", 0.4)):
-        own, _ = make_own_problem(_four_bar(), "same", duration=seconds, output_step=0.01)
+        own, _ = make_user_problem(_four_bar(), "same", duration=seconds, output_step=0.01)
         result, timing = run_problem(own.problem, method="series", tolerance=1e-10)
         save_run(tmp_path / name, own.problem, result, judge(own.problem, result), timing, "test")
     records, bad = collect_records([tmp_path])
@@ -108,14 +108,14 @@ def test_a_packed_run_is_read_back(folder, tmp_path):
         ({"judgement__position_error": 0.0}, "position_error"),
         ({"status": "diverged"}, "diverged"),
         ({"timings__repeats": 3}, "3 times"),
-        ({"timings__solve": 0.0}, "no time"),
+        ({"timings__solve": 0.0}, "too short for the clock"),
         ({"timings__calibration_version": 99}, "calibration"),
         ({"problem__version": 0}, "version 0"),
         ({"problem__id": "unknown"}, "unknown"),
         ({"problem": None}, "problem"),
         ({"judgement__energy_drift": float("nan")}, "energy_drift is not a finite number"),
         ({"judgement__position_error": None}, "position_error"),
-        ({"timings__solve": 5e-324}, "no time"),
+        ({"timings__solve": 5e-324}, "too short for the clock"),
         ({"timings__solve": float("inf")}, "solve is not a finite number"),
         ({"timings__calibration": 0.0}, "calibration is not positive"),
         ({"timings__repeats": "many"}, "repeats is not a whole number"),

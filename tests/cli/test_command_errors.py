@@ -89,15 +89,15 @@ def test_debug_shows_the_traceback(broken, monkeypatch, capsys):
     assert "Traceback" in said
 
 
-def refuse():
-    raise MechanismError("this is refused")
+def reject():
+    raise MechanismError("this is rejected")
 
 
 def missing():
     os.stat("/no/such/file")
 
 
-@pytest.mark.parametrize("expected", [refuse, missing])
+@pytest.mark.parametrize("expected", [reject, missing])
 def test_expected_errors_leave_no_report(expected, broken, monkeypatch, capsys, tmp_path):
     """Our own errors, and what the system says of files, are sentences alone."""
     broken(expected)

@@ -24,14 +24,14 @@ def test_import_writes_a_model_file_that_moves_alike(tmp_path, run):
     done = run("import", path, "ours.yaml")
     assert done.exit_code == 0, done.output
     for word in (
-        "taken from bar.urdf",
+        "read from bar.urdf",
         "dropped: dry friction of joints: a",
         "was assembled",
         "written: ours.yaml",
     ):
         assert word in done.output.replace("\n", " ")
     head = Path("ours.yaml").read_text().splitlines()[0]
-    assert head.startswith("# taken from bar.urdf (URDF): 3 bodies")
+    assert head.startswith("# read from bar.urdf (URDF): 3 bodies")
     a, b = (sarrus.simulate(sarrus.load(f), 0.3, output_step=0.1) for f in (path, "ours.yaml"))
     assert np.array_equal(a.position("rocker"), b.position("rocker"))
     again = run("import", path, "ours.yaml")
@@ -75,7 +75,7 @@ def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
     assert "the authored pose is open" in done.output
     assert "was assembled" in done.output
     assert (
-        "The file counts 0 freedoms (of its joints, less its closing equations): found are 1."
+        "By its joints less its closing equations the file has 0 degrees of freedom; the computed mobility is 1."
         in done.output
     )
     found = json.loads(run("inspect", path, "--json").stdout)
@@ -83,7 +83,7 @@ def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
 
 
 def test_xml_may_be_either(tmp_path, run):
-    """An XML file is reported apart by its root; what is none of them is said so."""
+    """An XML file is identified by its root; a message reports any other root."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
     path = mjcf(
         tmp_path,

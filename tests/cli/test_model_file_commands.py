@@ -43,7 +43,7 @@ def file(tmp_path):
 
 @pytest.mark.slow
 def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
-    """Units in the heads, numbers as the library has them, versions and settings in run.json."""
+    """Units in the headers, numbers as the library has them, versions and settings in run.json."""
     out = tmp_path / "out"
     answer = call("simulate", file, "--out", out)
     assert answer.exit_code == 0, answer.output

@@ -51,7 +51,7 @@ def test_model_file(tmp_path):
     path.write_text(MODEL, encoding="utf-8")
     answer = call(str(path))
     assert answer.exit_code == 1
-    assert "falls without end" in answer.output
+    assert "falls forever" in answer.output
     assert "leave it out" in str(call(str(path), "--damping", "1").exception)
 
 

@@ -72,7 +72,7 @@ def test_report_of_a_benchmark(tmp_path):
 
 @pytest.mark.slow
 def test_report_of_a_model_file(tmp_path):
-    """A mechanism of one's own, with a hostile name: no limits to keep, the same page otherwise."""
+    """A mechanism of a user, with a hostile name: no limits to keep, the same page otherwise."""
     mechanism = sarrus.Mechanism("<b>pendulum</b>")
     mechanism.rod("rod", (0, 0), (1, 0), mass=1)
     mechanism.revolute("pin", mechanism.ground, "rod", at=(0, 0))

@@ -28,7 +28,7 @@ def study(tmp_path):
     return path
 
 
-def refused(monkeypatch, capsys, *words):
+def rejected(monkeypatch, capsys, *words):
     """The message of a command that ends with status 2."""
     monkeypatch.setattr(sys, "argv", ["sarrus", *map(str, words)])
     with pytest.raises(SystemExit) as caught:
@@ -53,38 +53,38 @@ def test_the_schema_of_studies():
     ],
 )
 def test_words_that_make_no_sense(study, tmp_path, monkeypatch, capsys, words, message):
-    """Refused with a sentence."""
-    assert message in refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o", *words)
+    """Rejected with a message."""
+    assert message in rejected(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o", *words)
 
 
 @pytest.mark.slow
 def test_nobody_at_the_address(study, tmp_path, monkeypatch, capsys):
-    """Refused with a sentence, soon."""
+    """Rejected with a message, at once."""
     monkeypatch.setattr("sarrus.studies.cluster.PATIENCE", 2.0)
     with socket.socket() as silent:
         # a port of our own that does not listen
         silent.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         words = ["sweep", study, "--out", tmp_path / "o", "--scheduler", address]
-        assert f"no scheduler answers at {address}" in refused(monkeypatch, capsys, *words)
+        assert f"no scheduler answers at {address}" in rejected(monkeypatch, capsys, *words)
 
 
 def test_slips_in_the_file(study, tmp_path, monkeypatch, capsys):
     """File, line, key."""
     study.write_text(STUDY.replace("windows", "window"), encoding="utf-8")
-    reported = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
+    reported = rejected(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
     assert "study.yaml:3: vary.window: problem 'double-four-bar' has no option 'window'" in reported
     assert not (tmp_path / "o").exists()
 
 
 def test_a_folder_of_something_else(study, tmp_path, monkeypatch, capsys):
     """It is left as it is."""
-    reported = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path)
+    reported = rejected(monkeypatch, capsys, "sweep", study, "--out", tmp_path)
     assert "is not empty (study.yaml) and holds no study" in reported
 
 
 def test_a_missing_extra_says_what_to_install(study, tmp_path, monkeypatch, capsys):
     """Instead of a traceback."""
     monkeypatch.setattr("sarrus.studies.session.NEEDED", ("dask", "no_such_package"))
-    reported = refused(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
+    reported = rejected(monkeypatch, capsys, "sweep", study, "--out", tmp_path / "o")
     assert "studies need no_such_package: install them with `pip install '.[sweep]'`" in reported

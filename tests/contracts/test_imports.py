@@ -93,23 +93,8 @@ HEAVY = (
 )
 
 
-# packages that load slowly, or that not every system has: those may be imported where they are used
-LOADED_LATE = {
-    *(
-        "PIL",
-        "cloudpickle",
-        "cupy",
-        "distributed",
-        "h5py",
-        "llvmlite",
-        "matplotlib",
-        "numba",
-        "pandas",
-    ),
-    *("plotly", "pyarrow", "scipy", "xarray", "yaml", "fcntl", "msvcrt", "resource"),
-}
-# cycles, and what a command may not need: packages of lazy modules (lazy.py) made the others superfluous
-MOST_INNER_IMPORTS = 39
+# cycles, what a command may not need, and modules that not every system has: lazy.py serves the others
+MOST_INNER_IMPORTS = 37
 
 
 def inner_imports():
@@ -129,17 +114,11 @@ def inner_imports():
 
 
 def test_few_imports_inside_functions():
-    """Imports stand at the top of modules, but for packages that load slowly and few of our own."""
-    found = [
-        f"{where} {name}"
-        for where, name in inner_imports()
-        if name.split(".")[0] not in LOADED_LATE
-    ]
+    """Imports stand at the top of modules, with few exceptions."""
+    found = [f"{where} {name}" for where, name in inner_imports()]
     # the search finds what there is: this one has its reason written above it
     assert any(line.startswith("simulate.py") for line in found)
     assert len(found) <= MOST_INNER_IMPORTS, "\n".join(found)
-    others = [line for line in found if not line.split()[1].startswith(".")]
-    assert not others, "\n".join(others)
 
 
 def test_import_loads_nothing_heavy():
@@ -192,8 +171,11 @@ def test_kernels_import_nothing_from_other_rooms(path):
         if isinstance(node, ast.Import):
             assert {a.name.split(".")[0] for a in node.names} <= KERNEL_IMPORTS
         elif isinstance(node, ast.ImportFrom):
-            # a dot a folder is the room itself, one more would leave it: but for what is beneath
-            assert node.level <= depth or (node.level == depth + 1 and node.module in BENEATH)
+            # one dot per folder stays inside kernels; one more leaves it: only for what is beneath, or
+            # for the name of the package itself
+            names = [node.module] if node.module else [a.name for a in node.names]
+            allowed = node.level == depth + 1 and {*names} <= {*BENEATH, "kernels"}
+            assert node.level <= depth or allowed
             if node.level == 0:
                 assert node.module.split(".")[0] in KERNEL_IMPORTS
 
@@ -272,18 +254,18 @@ calls = [
     lambda: sarrus.simulate(m, 0.1), lambda: sarrus.simulate_many([m], 0.1), lambda: sarrus.inspect(m),
     lambda: sarrus.Ensemble(m, masses).simulate(0.1), lambda: sarrus.assemble(m), lambda: sarrus.modes(m),
 ]
-gate, told = threading.Barrier(2 * len(calls)), []
+gate, errors = threading.Barrier(2 * len(calls)), []
 def call(function):
     gate.wait()
     try:
         function()
     except (ImportError, AttributeError, KeyError) as error:
-        told.append(repr(error))
+        errors.append(repr(error))
     except ValueError:
         pass  # what a call has to say of this mechanism
 threads = [threading.Thread(target=call, args=(f,)) for f in calls * 2]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-print(told)
+print(errors)
 """
     assert run_python(code).strip() == "[]"

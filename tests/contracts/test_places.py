@@ -22,6 +22,8 @@ MORE = {
     "mechanism/check.py": "lengths are read by name, of springs and of links: no name twice",
     "mechanism/event_requests.py": "events read their forces and lengths by name",
     "kinematics/configuration.py": "springs hold bodies, their arms count in the mechanism's length",
+    "kernels/event_series.py": "their series as quantities of events",
+    "events/event_quantities.py": "their length and force as quantities of events",
     "model/readings.py": "length and force are read by name",
     "readout.py": "length and force are read by name",
     "cli/engine_commands.py": "what engines can do",
@@ -43,7 +45,7 @@ def names_in(path):
 
 
 def test_a_force_is_known_in_six_files():
-    """A new force touches six files; what springs have besides is written down here."""
+    """A new force touches six files; further files of springs are listed here."""
     found = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")

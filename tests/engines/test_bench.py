@@ -26,15 +26,15 @@ class Scripted(EngineProcess):
 
 def test_a_process_that_dies_is_reported_with_its_signal():
     with Scripted("import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)") as process:
-        assert process.ask({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
+        assert process.request({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
         # the next question finds a new process
-        assert process.ask({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
+        assert process.request({}, 60.0) == {"crashed": "its process died (SIGSEGV)"}
 
 
 def test_a_process_that_hangs_is_ended(monkeypatch):
     monkeypatch.setattr("sarrus.bench.engine_suite.FIRST_RUN", 0.0)
     with Scripted("import time; time.sleep(3600)") as process:
-        assert "hangs: no answer within" in process.ask({}, 0.01)["crashed"]
+        assert "hangs: no answer within" in process.request({}, 0.01)["crashed"]
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_a_run_that_takes_too_much_cpu_time_is_too_slow(monkeypatch):
     )
     with Scripted(script) as process:
         # by the clock on the wall it has twenty times as long
-        answer = process.ask({}, 6.0)
+        answer = process.request({}, 6.0)
     assert answer == {"too-slow": "took more than 6 s of CPU time and was ended"}
 
 
@@ -217,11 +217,11 @@ def test_a_problem_of_ones_own_reaches_the_process(tmp_path):
     from sarrus.bench.engine_process import answer
     from sarrus.bench.engine_suite import EngineCell
     from sarrus.bench.method_check import _four_bar
-    from sarrus.bench.user_problem import make_own_problem
+    from sarrus.bench.user_problem import make_user_problem
 
     if not ENGINES["mujoco"].installed:
         pytest.skip(f"MuJoCo is not installed; {ENGINES['mujoco'].install}")
-    own, _ = make_own_problem(_four_bar(), "nobody knows it", duration=0.2, output_step=0.01)
+    own, _ = make_user_problem(_four_bar(), "nobody knows it", duration=0.2, output_step=0.01)
     cell = EngineCell(own.problem, "mujoco", 0.002, {"integrator": "RK4"}, "a test")
     reported = answer(cell.question(1, 0.0, "test", tmp_path))
     assert reported["status"] == "done", reported

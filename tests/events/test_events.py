@@ -72,6 +72,22 @@ def test_returning_to_the_start_is_a_tangent_contact():
     assert speed == pytest.approx(0.5 * PERIOD * np.arange(1, 11), abs=1e-11)
 
 
+@pytest.mark.parametrize("flipped", [False, True])
+def test_simultaneous_events_are_listed_as_requested(flipped):
+    """A pendulum is lowest where its tip is fastest; the rounding of the two times does not decide."""
+    events = [
+        when(angle="A", equals=-np.pi / 2, name="lowest"),
+        when(speed="tip", extreme="maximum", name="fastest"),
+    ]
+    events = events[::-1] if flipped else events
+    result = sarrus.simulate(pendulum(), 10.0, events=events)
+    assert [e.name for e in result.events] == [e.name for e in events] * 10
+    gaps = np.diff(times(result))
+    # to 1e-12 of 10 s at the same instant, and half a period apart
+    assert gaps[::2] == pytest.approx(0.0, abs=1e-11)
+    assert (gaps[1::2] > 0.9).all()
+
+
 @pytest.mark.parametrize("depth", [1e-3, 1e-5, 1e-7])
 def test_two_in_one_step(depth):
     """A value just below a maximum is crossed twice, by closed form sqrt(8 depth / |y''|) apart."""

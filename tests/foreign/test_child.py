@@ -18,7 +18,7 @@ from cpu_time import least
 from format_files import block, mjcf
 from sarrus import foreign, problems
 from sarrus.bench.result_file import ResultFileError, read_result_file
-from sarrus.foreign import ForeignError, ProcessLimits, ask
+from sarrus.foreign import ForeignError, ProcessLimits, request
 from sarrus.formats import read
 from sarrus.formats.parts import FormatError
 
@@ -59,7 +59,7 @@ def test_cpu_time_is_limited(bomb, monkeypatch):
 def test_time_on_the_clock_is_limited(bomb):
     """A child that waits takes no CPU time, and is ended all the same."""
     with pytest.raises(ForeignError, match=r"more than 0\.01 s"):
-        ask("mjcf_compiler", {"path": str(bomb), "keyframe": None}, ProcessLimits(wall=0.01))
+        request("mjcf_compiler", {"path": str(bomb), "keyframe": None}, ProcessLimits(wall=0.01))
 
 
 @pytest.mark.slow
@@ -76,9 +76,9 @@ def test_memory_is_limited(tmp_path):
     assert path.stat().st_size < 500_000
     question = {"path": str(path), "most_rows": most}
     with pytest.raises(ForeignError, match=r"more than 0\.4 GB of memory"):
-        ask("parquet", question, ProcessLimits(memory=400_000_000))
+        request("parquet", question, ProcessLimits(memory=400_000_000))
     with pytest.raises(ForeignError, match=r"more than 0\.4 GB of memory"):
-        ask("parquet", {"tried": [str(path)]}, ProcessLimits(memory=400_000_000))
+        request("parquet", {"tried": [str(path)]}, ProcessLimits(memory=400_000_000))
 
 
 @pytest.mark.slow
@@ -95,9 +95,11 @@ def test_too_many_rows_are_not_read(tmp_path):
 
 
 def test_a_crash_is_a_sentence(bomb):
-    """A child without memory to load anything dies; how is said."""
+    """A child without memory to load anything dies; the message states how."""
     with pytest.raises(ForeignError, match=r"its reader crashed|of memory"):
-        ask("mjcf_compiler", {"path": str(bomb), "keyframe": None}, ProcessLimits(memory=1 << 20))
+        request(
+            "mjcf_compiler", {"path": str(bomb), "keyframe": None}, ProcessLimits(memory=1 << 20)
+        )
 
 
 def busy_children(pid):
@@ -113,7 +115,7 @@ def busy_children(pid):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="/proc tells of children")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="/proc lists children")
 def test_ctrl_c_stops_the_compiler(bomb):
     """SIGINT while the child is busy: status 130, and no process is left."""
     code = (
@@ -169,7 +171,7 @@ def test_a_child_starts_quickly(tmp_path):
     bound = 1.3 * library
     assert (
         least(
-            lambda: spent(lambda: ask("mjcf_compiler", {"path": str(path), "keyframe": None})),
+            lambda: spent(lambda: request("mjcf_compiler", {"path": str(path), "keyframe": None})),
             bound,
         )
         < bound

@@ -91,7 +91,7 @@ def pendulum(kind, **options):
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected", "freedom"),
+    ("kind", "expected", "dof"),
     [
         ("RevoluteJoint", ["revolute"], 1),
         ("CylindricalJoint", ["cylindrical"], 2),
@@ -102,11 +102,11 @@ def pendulum(kind, **options):
         ("PointInPlaneJoint", ["point-on-plane"], 5),
     ],
 )
-def test_kinds_of_joints(tmp_path, kind, expected, freedom):
+def test_kinds_of_joints(tmp_path, kind, expected, dof):
     """Each joint leaves the degrees of freedom its name says."""
     found = read(write(tmp_path, "a.asmt", pendulum(kind)))
     assert [j.kind.value for j in found.mechanism.joints] == expected
-    assert sarrus.inspect(found.mechanism).mobility_motion == freedom == found.report.believed
+    assert sarrus.inspect(found.mechanism).mobility_motion == dof == found.report.believed
 
 
 def test_cross_whose_axes_are_not_square_is_turned(tmp_path):
@@ -120,14 +120,14 @@ def test_distance_and_two_hinges_apart(tmp_path):
     """SphSph is a link of the length reported, RevRev the same in the plane; the authored length does not
     count.
     """
-    for kind, freedom in (("SphSphJoint", 5), ("RevRevJoint", 2)):
+    for kind, dof in (("SphSphJoint", 5), ("RevRevJoint", 2)):
         parts = [part("bob", "0.3 0 0", marker("m", "0 0 0"), center="0 -0.1 0")]
         link = joint(kind, "link", "O", "bob/m", item("distanceIJ", "0.5"))
         found = read(write(tmp_path, "a.asmt", assembly([marker("O", "0 0 0")], parts, [link])))
         result = sarrus.simulate(found.mechanism, 0.5, output_step=0.1)
         apart = np.linalg.norm(result.position("bob origin"), axis=1)
         assert apart == pytest.approx(0.5, abs=1e-12)
-        assert sarrus.inspect(found.mechanism).mobility_motion == freedom
+        assert sarrus.inspect(found.mechanism).mobility_motion == dof
 
 
 def test_fixed_joint_met_half_turned(tmp_path):
@@ -368,13 +368,13 @@ def test_empty_and_repeated_names(tmp_path):
         (
             "TranslationalJoint",
             "ScrewJoint",
-            "ScrewJoint 'rail' has no equal here: it ties an angle to a length",
+            "ScrewJoint 'rail' has no equivalent here: it relates an angle to a length",
         ),
         ("/A/rod/q", "/A/rod/z", "there is no marker '/A/rod/z'"),
         ("/A/turn", "/A/twist", "there is no joint '/A/twist'"),
         ("2.0d*pi*time", "tanh(time)", "the formula tanh(time) cannot be read"),
         ("1.0d", "heavy", "are not numbers"),
-        ("0.25 0 0", "1e200 0 0", "cannot be meant"),
+        ("0.25 0 0", "1e200 0 0", "is out of range"),
         ("0 -9.81 0", "0 -9.81", "2 numbers, 3 are needed"),
         ("\t\t1 0 0\n\t\t0 1 0\n", "\t\t1 1 0\n\t\t0 1 0\n", "is not a rotation"),
     ],

@@ -120,7 +120,7 @@ def test_what_acts_in_joints_through_massless_links_is_carried(tmp_path, joints)
     base = "<joint name='o' axis='0.6 0.8 0' armature='0.01'/>"
     path = mjcf(tmp_path, block("a", base, inside=block("b", joints, "0 0.2 -0.2")))
     found = read(path)
-    assert any("which no motion feels" in line for line in found.report.changed)
+    assert any("which does not affect the motion" in line for line in found.report.changed)
     assert not found.report.dropped
     result = sarrus.simulate(found.mechanism, 0.3, 0.3, tolerance=1e-11)
     theirs = places(mujoco.MjModel.from_xml_path(str(path)), 2e-3, 0.3)
@@ -162,7 +162,7 @@ def test_connect_fixes_the_second_point_at_qpos0(tmp_path):
 
 
 def test_two_connects_are_one_hinge(tmp_path):
-    """Two points that fake a hinge become it, and what is redundant is said by name."""
+    """Two points that represent a hinge become one, and the report names redundant equations."""
     rest = (
         "<equality><connect name='left_1' body1='rod' body2='rocker' anchor='0.3 0 0'/>"
         "<connect name='left_1_y' body1='rod' body2='rocker' anchor='0.3 0.05 0'/></equality>"
@@ -176,7 +176,7 @@ def test_two_connects_are_one_hinge(tmp_path):
     seen = sarrus.inspect(found.mechanism)
     assert (seen.mobility_motion, seen.redundant_motion) == (1, 3)
     assert found.report.believed == -3
-    assert "counts -3 freedoms" in found.report.believes(seen.mobility_motion)
+    assert "has -3 degrees of freedom" in found.report.believes(seen.mobility_motion)
 
 
 def test_weld_makes_one_body(tmp_path):
@@ -192,7 +192,7 @@ def test_weld_makes_one_body(tmp_path):
 
 
 def test_joint_equalities(tmp_path):
-    """Held joints are welds, proportional ones couplings; a polynomial that no equation says is rejected."""
+    """Fixed joints are welds, proportional ones couplings; other polynomials are rejected."""
     slides = "<joint name='{0}' type='slide' axis='0 0 1'/>"
     two = block("a", slides) + block("b", slides, "1 0 0")
     gear = "<equality><joint name='gear' joint1='a' joint2='b' polycoef='{}'/></equality>"
@@ -206,7 +206,7 @@ def test_joint_equalities(tmp_path):
     found = read(mjcf(tmp_path, two, "<equality><joint joint1='a' polycoef='0.2'/></equality>"))
     assert [b.name for b in found.mechanism.bodies] == ["b"]
     with pytest.raises(
-        sarrus.MechanismError, match=r"'gear' \(a = 2 b \+ 0.5 b\^3\) is not a straight"
+        sarrus.MechanismError, match=r"'gear' \(a = 2 b \+ 0.5 b\^3\) is not linear"
     ):
         read(mjcf(tmp_path, two, gear.format("0 2 0 0.5 0")))
 
@@ -320,7 +320,7 @@ def test_includes_inside_the_folder_are_read(tmp_path):
 
 
 def test_missing_meshes_are_stripped_where_inertias_are_given(tmp_path):
-    """A shape without its file does no harm; a mass that only it could tell is rejected by name."""
+    """A missing shape does no harm; a mass that only it defines is rejected by name."""
     assets = "<asset><mesh name='shell' file='shell.stl'/></asset>"
     geom = "<geom type='mesh' mesh='shell'/>"
     found = read(mjcf(tmp_path, block("a", inside=geom), assets))
@@ -349,7 +349,7 @@ def test_flags_that_switch_off(tmp_path):
     assert not found.mechanism.gravity.any()
     (damper,) = found.mechanism.torsions
     assert (damper.stiffness, damper.damping) == (0.0, 2.0)
-    assert found.report.dropped == {"equalities that are not active": ["a/held"]} or any(
+    assert found.report.dropped == {"equalities that are not active": ["a/fixed"]} or any(
         "not active" in kind for kind in found.report.dropped
     )
     assert "its flags switch off: equality, gravity, spring" in found.report.changed
@@ -358,10 +358,10 @@ def test_flags_that_switch_off(tmp_path):
 def test_weld_without_torque_holds_a_point(tmp_path):
     """torquescale 0 leaves the three equations of a connect; any other scale is a weld."""
     bodies = block("a", "<freejoint/>") + block("b", "<freejoint/>", "0.3 0 0")
-    for scale, freedom in (("0", 9), ("0.2", 6)):
+    for scale, dof in (("0", 9), ("0.2", 6)):
         weld = f"<equality><weld body1='a' body2='b' anchor='0.1 0 0' torquescale='{scale}'/></equality>"
         found = read(mjcf(tmp_path, bodies, weld))
-        assert sarrus.inspect(found.mechanism).mobility_motion == freedom
+        assert sarrus.inspect(found.mechanism).mobility_motion == dof
 
 
 def three_bars(folder, short, turned):

@@ -90,7 +90,7 @@ def test_raised_inertias_leave_the_motion(tmp_path, name):
 def test_what_mujoco_does_not_load_is_not_written(tmp_path, monkeypatch):
     """The compiler's own sentence, and no file; without MuJoCo the file is written unchecked."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "mujoco")
-    monkeypatch.setattr("sarrus.formats.writers.ask", lambda *_: ({"error": "it is bad"}, {}))
+    monkeypatch.setattr("sarrus.formats.writers.request", lambda *_: ({"error": "it is bad"}, {}))
     m = sarrus.problems.get("simple-pendulum").mechanism()
     with pytest.raises(sarrus.MechanismError, match=r"a\.xml was not written: .* \(it is bad\)"):
         write_mjcf(m, tmp_path / "a.xml")

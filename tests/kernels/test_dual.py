@@ -63,7 +63,7 @@ def fill_words(x, weights, out, sizes):
 
 
 def test_words():
-    """What kernels ask of duals; comparisons and stores among doubles look at the value alone."""
+    """Operations of kernels on dual numbers; comparisons and stores among doubles look at the value alone."""
     x = make_duals(np.array([2.0, -4.0]), np.array([[-9.0, 1.0, 0.5], [3.0, -7.0, 0.25]]))
     weights = make_duals(np.ones(1), np.array([[0.1, 1.0, 1.0]]))
     out, sizes = make_duals(np.zeros(3)), np.zeros(4)

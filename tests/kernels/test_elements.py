@@ -88,14 +88,14 @@ def call_drives(loads, t, order):
 NUMBERS = np.array([30.0, 2.0, 0.7, 3.0])
 
 
-def spring_twin(p, d, rates):
+def spring_reference(p, d, rates):
     """-P d / l, line by line as in the docstring."""
     length = np.sqrt(d @ d)
     rate = d @ rates / length
     return -(p[0] * (length - p[2]) + p[1] * rate + p[3]) * d / length
 
 
-def torsion_twin(p, f, df, turns=0):
+def torsion_reference(p, f, df, turns=0):
     """w[u] = -M s u', w[b] = M c u', w[u'] = M (c b - s u), with the angle by a logarithm."""
     u, b, x = f.reshape(3, 3)
     du, db, dx = df.reshape(3, 3)
@@ -107,7 +107,7 @@ def torsion_twin(p, f, df, turns=0):
     return np.concatenate([-moment * s * x, moment * c * x, moment * (c * b - s * u)])
 
 
-def ball_damper_twin(c, f, df):
+def ball_damper_reference(c, f, df):
     """w[u_i] = -c/2 sum_j R_ij' v_j, w[v_j] = -c/2 sum_i R_ij' u_i."""
     (u, v), (du, dv) = (x.reshape(2, 3, 3) for x in (f, df))
     rates = du @ v.T + u @ dv.T
@@ -169,15 +169,15 @@ def test_spring_at_a_state():
     f, df = random_state(3)
     w, A, B, sums = np.zeros(3), np.zeros(9), np.zeros(9), np.zeros(2)
     call_spring(springs, f, df, w, A, B, sums)
-    np.testing.assert_allclose(w, spring_twin(NUMBERS, f, df), rtol=1e-14)
-    for found, twin in (
-        (A, complex_jacobian(lambda x: spring_twin(NUMBERS, x, df), f)),
-        (B, complex_jacobian(lambda x: spring_twin(NUMBERS, f, x), df)),
+    np.testing.assert_allclose(w, spring_reference(NUMBERS, f, df), rtol=1e-14)
+    for found, reference in (
+        (A, complex_jacobian(lambda x: spring_reference(NUMBERS, x, df), f)),
+        (B, complex_jacobian(lambda x: spring_reference(NUMBERS, f, x), df)),
     ):
         dense = np.zeros((3, 3))
         for value, place in zip(found, spring.list_entries(springs), strict=True):
             dense[place] += value
-        np.testing.assert_allclose(dense, twin, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(dense, reference, rtol=1e-12, atol=1e-12)
     moving = f + 1j * TINY * df
     stored = spring.energy(NUMBERS, np.sqrt(moving @ moving))
     np.testing.assert_allclose(sums[0], stored.real, rtol=1e-14)
@@ -192,21 +192,21 @@ def test_torsion_at_a_state():
     # the angle as last seen is less than half a turn away from two turns and the angle itself
     theta = np.array([4 * np.pi + 1.0])
     call_torsion(torsions, f, df, theta, w, A, B, sums)
-    np.testing.assert_allclose(w, torsion_twin(NUMBERS, f, df, 2), rtol=1e-13)
-    for found, twin in (
-        (A, complex_jacobian(lambda x: torsion_twin(NUMBERS, x, df, 2), f)),
-        (B, complex_jacobian(lambda x: torsion_twin(NUMBERS, f, x, 2), df)),
+    np.testing.assert_allclose(w, torsion_reference(NUMBERS, f, df, 2), rtol=1e-13)
+    for found, reference in (
+        (A, complex_jacobian(lambda x: torsion_reference(NUMBERS, x, df, 2), f)),
+        (B, complex_jacobian(lambda x: torsion_reference(NUMBERS, f, x, 2), df)),
     ):
         dense = np.zeros((9, 9))
         for value, place in zip(found, torsion.list_entries(torsions), strict=True):
             dense[place] += value
-        np.testing.assert_allclose(dense, twin, rtol=1e-11, atol=1e-10)
+        np.testing.assert_allclose(dense, reference, rtol=1e-11, atol=1e-10)
     u, b, x = f.reshape(3, 3)
     np.testing.assert_allclose(theta, 4 * np.pi + np.arctan2(b @ x, u @ x), rtol=1e-15)
     np.testing.assert_allclose(sums[0], 0.5 * NUMBERS[0] * (theta[0] - NUMBERS[2]) ** 2, rtol=1e-14)
     # all power is M theta'; what is left of it without the spring has no potential
     loose = NUMBERS * (0, 1, 1, 1)
-    np.testing.assert_allclose(sums[1], torsion_twin(loose, f, df) @ df, rtol=1e-12)
+    np.testing.assert_allclose(sums[1], torsion_reference(loose, f, df) @ df, rtol=1e-12)
 
 
 def test_ball_damper():
@@ -221,22 +221,22 @@ def test_ball_damper():
     w, A, B, sums = np.zeros(18), np.zeros(216), np.zeros(216), np.zeros(1)
     series, work = np.zeros((ORDER, 18)), np.zeros(2 * ORDER + 4)
     call_ball_damper(dampers, f, df, fc, ORDER, w, A, B, sums, series, work)
-    np.testing.assert_allclose(w, ball_damper_twin(0.7, f, df), rtol=1e-13)
+    np.testing.assert_allclose(w, ball_damper_reference(0.7, f, df), rtol=1e-13)
     np.testing.assert_allclose(sums[0], w @ df, rtol=1e-13)
-    for found, twin in (
-        (A, complex_jacobian(lambda x: ball_damper_twin(0.7, x, df), f)),
-        (B, complex_jacobian(lambda x: ball_damper_twin(0.7, f, x), df)),
+    for found, reference in (
+        (A, complex_jacobian(lambda x: ball_damper_reference(0.7, x, df), f)),
+        (B, complex_jacobian(lambda x: ball_damper_reference(0.7, f, x), df)),
     ):
         dense = np.zeros((18, 18))
         for value, place in zip(found, ball_damper.list_entries(dampers), strict=True):
             dense[place] += value
-        np.testing.assert_allclose(dense, twin, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(dense, reference, rtol=1e-12, atol=1e-12)
     forms = np.array([Polynomial(row) for row in fc])
     rates = np.array([form.deriv() for form in forms])
-    twin = ball_damper_twin(0.7, forms, rates)
-    for found, exact in zip(series.T, twin, strict=True):
+    reference = ball_damper_reference(0.7, forms, rates)
+    for found, exact in zip(series.T, reference, strict=True):
         np.testing.assert_allclose(found, exact.coef[:ORDER], atol=1e-11, rtol=1e-11)
-    done = (twin @ rates).integ()
+    done = (reference @ rates).integ()
     np.testing.assert_allclose(work[:ORDER], done.coef[:ORDER], atol=1e-10, rtol=1e-11)
 
 
@@ -287,7 +287,7 @@ def test_series_of_a_spring(series):
 
     def exerted(s):
         d, rates = (np.array([x(s) for x in y]) for y in (forms, [f.deriv() for f in forms]))
-        return spring_twin(NUMBERS, d, rates)
+        return spring_reference(NUMBERS, d, rates)
 
     # rounding on a circle of a tenth, over its radius to the power of the order
     np.testing.assert_allclose(w[0, :, :3], taylor(exerted, ORDER), atol=1e-5)
@@ -305,12 +305,12 @@ def test_series_of_a_torsion(series):
     theta = rate.integ() + 0.4
     k, damping, free, torque = NUMBERS
     moment = torque - k * (theta - free) - damping * rate
-    twin = [
+    reference = [
         *(-moment * s * y for y in x),
         *(moment * c * y for y in x),
         *(moment * (c * p - s * q) for p, q in zip(b, u, strict=True)),
     ]
-    for found, exact in zip(w[1, :, 3:].T, twin, strict=True):
+    for found, exact in zip(w[1, :, 3:].T, reference, strict=True):
         np.testing.assert_allclose(found, exact.coef[:ORDER], atol=1e-11, rtol=1e-11)
     known = theta.cutdeg(ORDER)
     done = torque * (known - 0.4) - damping * (known.deriv() ** 2).integ()

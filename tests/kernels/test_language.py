@@ -153,14 +153,14 @@ def leaves(value):
 
 def compare(function, *args):
     """Results, and all that was written, compiled and in Python."""
-    twin = copy(args)
+    reference = copy(args)
     with np.errstate(divide="ignore"):
-        made, plain = entry(function)(*args), function(*twin)
+        made, plain = entry(function)(*args), function(*reference)
     # sums may be taken in another order
     np.testing.assert_allclose(
         np.array(made, float), np.array(plain, float), rtol=1e-13, atol=1e-13
     )
-    for a, b in zip(leaves(args), leaves(twin), strict=True):
+    for a, b in zip(leaves(args), leaves(reference), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 
 
@@ -235,11 +235,11 @@ def test_outputs_side_by_side_are_those_of_one_by_one(name, monkeypatch):
     some = np.sort(np.random.default_rng(2).uniform(0, 3, 50))
     # tolerances of which outputs are projected with one factor, and with two
     for outputs, tolerance in itertools.product((np.linspace(0.0, 3.0, 1001), some), (1e-10, 1e-4)):
-        asked = {"outputs": outputs, "tolerance": tolerance}
-        together = sarrus.simulate(SAMPLED[name](), 3.0, **asked)
+        requested = {"outputs": outputs, "tolerance": tolerance}
+        together = sarrus.simulate(SAMPLED[name](), 3.0, **requested)
         with monkeypatch.context() as patch:
             patch.setattr(recording, "make_side", lambda *_: None)
-            alone = sarrus.simulate(SAMPLED[name](), 3.0, **asked)
+            alone = sarrus.simulate(SAMPLED[name](), 3.0, **requested)
         for a, b in zip(together.record.outputs, alone.record.outputs, strict=True):
             np.testing.assert_array_equal(a, b)
 

@@ -24,7 +24,7 @@ from sarrus.kernels.compiler import entry
 from sarrus.kernels.layout import make_workspace
 from sarrus.kernels.simd import rows_of_lanes
 from sarrus.model import make_model
-from sarrus.thresholds import EPS, LOWERED_PIVOT, PERMANENT_PIVOT, SINGULAR_LANDING
+from sarrus.thresholds import EPS, LOWERED_PIVOT, PERMANENT_PIVOT, SINGULAR_STEP_END
 
 # sums of at most some ten products of order one
 ROUNDING = 1e-14
@@ -413,14 +413,14 @@ def learn_one_by_one(pivots, reference_pivots):
     No more of them than have fallen. What others lost together by less may be what it rose by: then it stays
     redundant.
     """
-    bound = np.maximum(SINGULAR_LANDING * reference_pivots, PERMANENT_PIVOT)
+    bound = np.maximum(SINGULAR_STEP_END * reference_pivots, PERMANENT_PIVOT)
     left = np.sum((reference_pivots > PERMANENT_PIVOT) & (pivots < bound))
     lowered = (reference_pivots > PERMANENT_PIVOT) & (pivots < LOWERED_PIVOT * reference_pivots)
     lost = np.prod(pivots[lowered] / reference_pivots[lowered])
     for k, pivot in enumerate(pivots):
         regular = reference_pivots[k] > PERMANENT_PIVOT
         if not regular and pivot > PERMANENT_PIVOT and left > 0:
-            low = np.maximum(SINGULAR_LANDING * reference_pivots, PERMANENT_PIVOT)
+            low = np.maximum(SINGULAR_STEP_END * reference_pivots, PERMANENT_PIVOT)
             fallen = np.flatnonzero(
                 (reference_pivots > PERMANENT_PIVOT) & (pivots < low) & (pivots < reference_pivots)
             )

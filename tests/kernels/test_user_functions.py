@@ -37,11 +37,11 @@ def pull_to_places(t, position, velocity):
 @pytest.fixture
 def count(monkeypatch):
     """How often the compiler is requested."""
-    asked = []
+    requested = []
     compile_function = user._compile
-    monkeypatch.setattr(user, "_compile", lambda *a: asked.append(a) or compile_function(*a))
+    monkeypatch.setattr(user, "_compile", lambda *a: requested.append(a) or compile_function(*a))
     monkeypatch.setattr(user, "_KEPT", [])
-    return asked
+    return requested
 
 
 def value(call):

@@ -37,7 +37,7 @@ def without_words_of_the_parser(line):
     return re.sub(r"(this is not YAML:)[^;]*", r"\1", line)
 
 
-def refused(path):
+def rejected(path):
     """The problems of a file."""
     with pytest.raises(ModelFileError) as caught:
         load(path)
@@ -48,7 +48,7 @@ def refused(path):
 def test_corpus(path, monkeypatch):
     """Every problem of the file is reported, in order, as `file:line: key: what is wrong; what to do`."""
     monkeypatch.chdir(path.parent)
-    found = refused(path.name)
+    found = rejected(path.name)
     wanted = [f"{path.name}:{line}" for line in expected(path)]
     assert list(map(without_words_of_the_parser, found)) == list(
         map(without_words_of_the_parser, wanted)
@@ -68,7 +68,7 @@ def test_plain_parser_gives_the_same_messages(monkeypatch):
     """Without the compiled parser the same files are rejected, for the same reasons."""
     monkeypatch.setattr(model_reader, "_LOADER", yaml.SafeLoader)
     for path in CORPUS[::3]:
-        found = [line.split(f"{path.name}:")[1] for line in refused(path)]
+        found = [line.split(f"{path.name}:")[1] for line in rejected(path)]
         if "not YAML" not in found[0]:
             assert found == expected(path)
 
@@ -109,7 +109,7 @@ def test_content_that_is_no_model(tmp_path, content, why):
     """Encodings, binary data and endless nesting end with one message, at once."""
     path = tmp_path / "f.yaml"
     path.write_bytes(content)
-    (line,) = refused(path)
+    (line,) = rejected(path)
     assert line.startswith(f"{path}{why}")
 
 
@@ -125,7 +125,7 @@ def test_a_huge_file_is_rejected_by_its_size(tmp_path):
     path = tmp_path / "huge.yaml"
     with open(path, "wb") as file:
         file.truncate(100_000_000)
-    (line,) = refused(path)
+    (line,) = rejected(path)
     assert "the file has 100 MB; at most 10 MB are read" in line
 
 
@@ -148,7 +148,7 @@ def test_path_tricks(tmp_path):
         (3, "cannot be read"),
         (None, "cannot be read"),
     ):
-        (line,) = refused(path)
+        (line,) = rejected(path)
         assert why in line
         assert line.isprintable()
         assert len(line) < 500
@@ -160,7 +160,7 @@ def test_unreadable_file(tmp_path):
     path = tmp_path / "closed.yaml"
     path.write_text(GOOD)
     path.chmod(0)
-    assert "Permission" in refused(path)[0]
+    assert "Permission" in rejected(path)[0]
 
 
 def test_many_problems_are_counted(tmp_path):

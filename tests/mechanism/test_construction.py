@@ -123,6 +123,29 @@ def load_leg():
     return load(Path(__file__).parents[2] / "examples" / "jansen_leg.yaml")
 
 
+def test_points_beyond_the_joints_of_a_link():
+    """A lever that goes on behind its pin is one uniform rod; a point off its line makes a plate of a crank."""
+    m = sarrus.Mechanism()
+    m.point("O", m.ground, (0, 0))
+    m.point("D", m.ground, (0.5, 0.1))
+    bell = m.crank("X", "bell", "O", length=0.1, angle=1, mass=2, points={"Y": (0.08, 0.12)})
+    assert len(bell.corners) == 3
+    spot = next(p.at for p in m.markers if p.name == "Y")
+    assert np.linalg.norm(spot) == pytest.approx(0.08)
+    assert np.linalg.norm(spot - next(p.at for p in m.markers if p.name == "X")) == pytest.approx(
+        0.12
+    )
+    points = {"tip": ("lever", 0.5, 0.2), "tail": {"body": "lever", "along": -0.1}}
+    m.dyad("C", ("link", "lever"), ("Y", "D"), lengths=(0.5, 0.3), mass=1, points=points)
+    lever = body(m, "lever")
+    along = (place(m, "C") - place(m, "D")) / 0.3
+    np.testing.assert_allclose(
+        lever.ends, [place(m, "D") - 0.1 * along, place(m, "D") + 0.5 * along]
+    )
+    assert lever.inertia == pytest.approx(0.6**2 / 12)
+    assert sarrus.inspect(m).mobility_motion == 1
+
+
 def test_a_dyad_on_top_of_a_joint_is_noted():
     """A rhombus on the wrong side is its own mirror image: the note names the other side, which has none."""
     for side in ("left", "right"):

@@ -9,7 +9,7 @@ import pytest
 from everything import assert_same_bits, bits, plane_of_everything, space_of_everything
 
 from sarrus import Mechanism, MechanismError, simulate
-from sarrus.mechanism import Move, loosen_rods, move_bodies, to_data, vary, without_drives
+from sarrus.mechanism import Move, move_bodies, to_data, turn_rods_into_bodies, vary, without_drives
 from sarrus.mechanism.mechanism import LOADS, PARTS
 
 COPIES = {
@@ -19,7 +19,7 @@ COPIES = {
     "pickle": lambda m: pickle.loads(pickle.dumps(m)),
     "vary": vary,
     "move_bodies": lambda m: move_bodies(m, {}),
-    "loosen_rods": loosen_rods,
+    "turn_rods_into_bodies": turn_rods_into_bodies,
 }
 
 
@@ -48,8 +48,8 @@ def four_bar():
 def test_a_copy_has_the_same_bits(make, build):
     """Nothing is lost or rounded."""
     m = build()
-    if make is loosen_rods and build is not four_bar:
-        pytest.skip("joints of these stand beside their rods")
+    if make is turn_rods_into_bodies and build is not four_bar:
+        pytest.skip("joints of these are off their rods")
     assert_same_bits(m, make(m))
 
 
@@ -120,7 +120,7 @@ def test_loosened_rods_are_new_bodies():
     m = four_bar()
     ends = tuple(dataclasses.replace(e, place=np.array([0.1, 1.0])) for e in m.joints[1].ends)
     m.joints[1] = dataclasses.replace(m.joints[1], ends=ends)
-    loose = loosen_rods(m)
+    loose = turn_rods_into_bodies(m)
     assert [b.ends is None for b in loose.bodies] == [True, True, False]
     assert all(b.ends is not None for b in m.bodies)
     for a, b in zip(m.bodies, loose.bodies, strict=True):

@@ -14,7 +14,7 @@ def write(folder, text):
 
 
 def test_units_names_and_numbers(tmp_path):
-    """Columns by name with units in their heads, or by number without heads; semicolons and tabs too."""
+    """Columns by name with units in their headers, or by number without headers; semicolons and tabs too."""
     rows = [(1000 + 10 * k, 2.0 * k, 90 * k) for k in range(6)]
     body = "\n".join(",".join(map(str, row)) for row in rows)
     named = write(tmp_path, f"t [ms],force,angle (deg)\n{body}\n")
@@ -56,6 +56,18 @@ def test_noise_is_smoothed_by_as_much_as_is_said(tmp_path):
     for wrong in ("1 s", "much", -1, None):
         with pytest.raises(sarrus.MechanismError, match="give the standard deviation"):
             sarrus.Table.from_csv(path, noise=wrong)
+    # a drive begins where its joint is, measured values do not
+    shifted = sarrus.Table.from_csv(path, noise=noise, start="2 mm").values
+    np.testing.assert_allclose(shifted, smooth - smooth[0] + 2e-3, atol=1e-15)
+    m = sarrus.Mechanism(gravity=(0, 0))
+    m.body("bob", 1, (1, 0))
+    m.revolute("A", m.ground, "bob", at=(0, 0))
+    with pytest.raises(sarrus.MechanismError, match=r"shift the values \(from_csv: start=0\)"):
+        m.drive("motor", "A", sarrus.Table.from_csv(path, noise=noise))
+    m.drive("motor", "A", sarrus.Table.from_csv(path, noise=noise, start=0))
+    assert sarrus.simulate(m, 1.0).success
+    with pytest.raises(sarrus.MechanismError, match="start '1 s' is not an angle or a length"):
+        sarrus.Table.from_csv(path, start="1 s")
     # second differences of the noise are a hundred times the signal
     assert raw > 50
     assert after < 2

@@ -8,6 +8,7 @@ import pytest
 
 import sarrus
 from sarrus import Mechanism, MechanismError
+from sarrus.names import find_meant
 
 NAN, INF = float("nan"), float("inf")
 
@@ -555,7 +556,7 @@ MOVABLE = {
     "rod-between-two-arms": rod_between_two_arms,
     "rod-along-an-arm": rod_along_an_arm,
 }
-REFUSED = {
+REJECTED = {
     "straight-double-rod": straight_double_rod_on_a_ball,
     "point-mass-on-its-pin": point_mass_on_its_pin,
     "point-mass-on-a-ball": point_mass_on_a_ball,
@@ -574,7 +575,7 @@ def test_massless_spin_that_moves_no_point_is_simulated(build):
     assert result.energy_drift < 1e-7
 
 
-@pytest.mark.parametrize("build", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("build", REJECTED.values(), ids=REJECTED)
 def test_massless_degree_of_freedom_is_rejected_by_name(build):
     """A degree of freedom without inertia gives an error that names a body."""
     m = build()
@@ -596,3 +597,22 @@ def test_rod_along_an_arm_swings_as_one_rod():
     assert got.status == "done"
     # tolerance of both runs, 1e-10 of 2 m, with a margin
     np.testing.assert_allclose(got.position("tip"), want.position("tip"), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("pin", "did you mean 'revolute'"),
+        ("slider", "did you mean 'prismatic'"),
+        ("gear", "did you mean 'coupling'"),
+        ("revolut", "did you mean 'revolute'"),
+        ("cam", "are not supported"),
+    ],
+)
+def test_other_words_for_parts(word, hint):
+    """A call by another word of the field names the right one; so do files, with their spelling."""
+    with pytest.raises(AttributeError, match=f"a Mechanism has no '{word}'.*{hint}"):
+        getattr(Mechanism(), word)
+    assert not hasattr(Mechanism(), "_private")
+    assert find_meant("gears", ["sarrus", "couplings"]) == "couplings"
+    assert find_meant("pin-in-slot", ["revolute", "point-on-line"]) == "point-on-line"

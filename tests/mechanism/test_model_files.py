@@ -220,35 +220,35 @@ def test_what_a_file_cannot_hold_is_rejected(tmp_path):
     """Functions, double names, numbers that are not finite, bodies that are no rods."""
     path = tmp_path / "m.yaml"
 
-    def refused(m, why):
+    def rejected(m, why):
         with pytest.raises(MechanismError, match=why):
             m.save(path)
         assert not path.exists()
 
     m = plane_of_everything()
     m.user_force("wind", ["tip"], lambda t, p, v: -v)
-    refused(m, "user force 'wind' is a Python function")
+    rejected(m, "user force 'wind' is a Python function")
     m = plane_of_everything()
     m.body("plate", 1, (0, 0))
-    refused(m, "bodies: 'plate' stands 2 times")
+    rejected(m, "bodies: 'plate' stands 2 times")
     m = plane_of_everything()
     m.set_velocity("tip", (1, 0))
-    refused(m, "velocities: 'tip' stands 2 times")
+    rejected(m, "velocities: 'tip' stands 2 times")
     m = Mechanism("m")
     m.at_once = False
     m.body("b", math.nan, (0, 0))
-    refused(m, r"bodies\.b\.mass: nan is not finite")
+    rejected(m, r"bodies\.b\.mass: nan is not finite")
     m = Mechanism("m")
     m.at_once = False
     m.body("b", 1, (0, 1e51))
-    refused(m, r"bodies\.b\.center\.1: 1e\+51 is larger than 1e\+50")
+    rejected(m, r"bodies\.b\.center\.1: 1e\+51 is larger than 1e\+50")
     m = Mechanism("m")
     m.bodies.append(dataclasses.replace(m.rod("r", (0, 0), (1, 0), 1), inertia=np.array(9.0)))
     m.bodies.pop(0)
-    refused(m, "body 'r' has the ends of a rod but not its centre or inertia")
+    rejected(m, "body 'r' has the ends of a rod but not its centre or inertia")
     m = Mechanism("lone \ud800")
     m.body("b", 1, (0, 0))
-    refused(m, "no file can hold this text")
+    rejected(m, "no file can hold this text")
     assert not list(tmp_path.iterdir())
 
 

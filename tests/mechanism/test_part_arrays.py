@@ -14,7 +14,7 @@ from sarrus import Mechanism
 from sarrus.kinematics.configuration import LINK, measure_length
 from sarrus.mechanism import find_remarks
 from sarrus.mechanism.part_arrays import read_parts
-from sarrus.model.build import build_anew
+from sarrus.model.build import build_from_scratch
 from sarrus.model.points import readable_points
 from sarrus.thresholds import NO_ARM
 
@@ -155,5 +155,5 @@ def test_numbers_that_do_not_lie_in_a_row():
             m.revolute(f"j{i}", m.ground, f"b{i}", at=(i + 0.5, 0.0, 0.0), axis=(0, 1, 0))
         m.bodies[0] = replace(m.bodies[0], center=np.repeat(m.bodies[0].center, 2)[::2])
         lengths.append(measure_length(m))
-        assert build_anew(m).coordinates
+        assert build_from_scratch(m).coordinates
     assert lengths[0] == lengths[1]

@@ -74,8 +74,8 @@ def test_the_same_is_said_of_many_as_of_each(monkeypatch, seed):
 
 def test_what_is_sound_is_passed_over(monkeypatch):
     """Else the other test would compare each with each: no part of a chain is requested."""
-    m, asked = n_four_bar(50), []
+    m, requested = n_four_bar(50), []
     for kind in (type(m.bodies[0]), type(m.joints[0])):
-        monkeypatch.setattr(kind, "problems", lambda part, known: asked.append(part) or [])
+        monkeypatch.setattr(kind, "problems", lambda part, known: requested.append(part) or [])
     assert find_problems(m) == []
-    assert not asked
+    assert not requested

@@ -19,7 +19,8 @@ def ended_early(result, wrong):
     """Recorder and judge of a run whose last outputs have velocities that are off by shares."""
     model, times = result.model, result.times
     problem = Run(model, result.rates[0], times, float(times[-1]), TOLERANCE)
-    recorder, judge = Recorder(problem), Judge(problem)
+    recorder = Recorder(problem)
+    judge = Judge(problem, recorder.loads)
     v = result.rates.copy()
     v[len(v) - len(wrong) :] *= 1.0 + np.array(wrong)[:, None]
     recorder._record = replace(result.record, v=v)

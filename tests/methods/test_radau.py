@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from builders import bricard, n_four_bar
 from sarrus import Mechanism, problems, simulate
 from sarrus.assembly import solve_start_velocity
-from sarrus.kernels import forms, polynomials, radau_freedoms, radau_newton, solve
+from sarrus.kernels import forms, polynomials, radau_dof, radau_newton, solve
 from sarrus.kernels import radau_step as kernels
 from sarrus.kernels.applied_forces import make_loads
 from sarrus.kernels.compiler import entry
@@ -102,7 +102,7 @@ def test_fifth_order(make, point, reference, duration, steps, monkeypatch):
     monkeypatch.setattr(radau, "choose_stages", lambda *_: 3)
     errors = []
     for step in steps:
-        # the step is held by its limit: the tolerance would allow longer ones, the iteration is exact
+        # the step is at its limit: the tolerance would allow longer ones, the iteration is exact
         r = run_fixed(make(), duration, step)
         found = np.hstack([r.position(point), r.velocity(point)])
         error = np.abs(found - reference(r.times))
@@ -322,7 +322,7 @@ def turn_and_derive(form, tangent, ws, stages, loads, t):
         forms.eval_jacobian(form, ws.e, ws.J)
         solve.factorise(form, ws.J, stages.L[k])
         radau_newton.eval_tangents(form, tangent, ws, stages, loads, k, t, 0.0, q, v, stages.lam[k])
-    radau_freedoms.eval_freedoms(form, tangent, stages)
+    radau_dof.eval_dof_basis(form, tangent, stages)
 
 
 @pytest.mark.parametrize("make", [lambda: elbow(3e2, 7.0), lambda: crank(1)[0], governor])
@@ -346,7 +346,7 @@ def test_degrees_of_freedom_give_the_derivative_of_the_projected_acceleration(ma
             stages = radau.make_stages(model.form, model.loads, tangent, 3, motions)
         stages.q[k], stages.v[k], stages.a[k], stages.lam[k] = q, v, a, lam
     turn_and_derive(model.form, tangent, ws, stages, loads, t)
-    free = stages.freedoms
+    free = stages.dof
     for k in range(3):
         q, v = stages.q[k], stages.v[k]
         dq, dv = rng.normal(size=(2, nq))
@@ -361,8 +361,8 @@ def test_degrees_of_freedom_give_the_derivative_of_the_projected_acceleration(ma
 @entry
 def solve_densely(matrix, lower, order, x):
     """Factorise and solve."""
-    radau_freedoms.factorise_dense(matrix, lower, order)
-    radau_freedoms.solve_with_dense(matrix, lower, order, x)
+    radau_dof.factorise_dense(matrix, lower, order)
+    radau_dof.solve_with_dense(matrix, lower, order, x)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 40])

@@ -1,4 +1,4 @@
-"""Methods with a fixed step tell how far off they are, by a second run with twice the step."""
+"""Methods with a fixed step estimate their error by a second run with twice the step."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from cell_copies import CELLS, copies
 from random_mechanisms import random_mechanism
 from sarrus import Mechanism, MechanismError
 from sarrus.model import body_classes, coordinates
-from sarrus.model.build import build_anew
+from sarrus.model.build import build_from_scratch
 
 
 def all_bits(x):
@@ -22,7 +22,7 @@ def built(monkeypatch, mechanism, least):
     """A model as bytes, or the error instead of it, where so many bodies of a kind are a class of many."""
     monkeypatch.setattr(body_classes, "LEAST", least)
     try:
-        model = build_anew(mechanism.copy())
+        model = build_from_scratch(mechanism.copy())
     except MechanismError as error:
         return str(error)
     rows = model.place_rows
@@ -115,5 +115,5 @@ def test_a_chain_has_two_classes(monkeypatch):
     monkeypatch.setattr(
         coordinates, "solve_relations", lambda *x: found.append(solve(*x)) or found[-1]
     )
-    build_anew(n_four_bar(50))
+    build_from_scratch(n_four_bar(50))
     assert [len(c.of.groups) for c in found[0].classes] == [51, 50]

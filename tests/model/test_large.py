@@ -10,7 +10,7 @@ from builders import n_four_bar
 from sarrus import Mechanism, simulate
 from sarrus.mechanism.part_arrays import read_parts
 from sarrus.model import build, make_model, reduce, structure
-from sarrus.model.build import build_anew
+from sarrus.model.build import build_from_scratch
 from sarrus.model.joint_constraints import _near_in_tree, share_features
 from sarrus.model.vectors import vector
 from sarrus.tracing import _sum_of, mean
@@ -65,7 +65,7 @@ def test_what_was_changed_is_built_again(no_large, change):
     m = n_four_bar(120)
     make_model(m)
     CHANGES[change](m)
-    check_same(make_model(m), build_anew(m.copy()))
+    check_same(make_model(m), build_from_scratch(m.copy()))
 
 
 def test_few_large_ones_are_kept(no_large):
@@ -108,7 +108,7 @@ def test_relations_that_stand_as_equations_change_no_motion(monkeypatch):
 @pytest.mark.slow
 def test_scissors_fill_their_factor_linearly():
     """Twice the units, twice the entries of L: with all heights solved for it was four times as many."""
-    sizes = [len(build_anew(scissors(n)).form.L_row) for n in (100, 200, 400)]
+    sizes = [len(build_from_scratch(scissors(n)).form.L_row) for n in (100, 200, 400)]
     assert sizes[2] - sizes[1] == pytest.approx(2 * (sizes[1] - sizes[0]), rel=0.1)
 
 

@@ -1,4 +1,4 @@
-"""Who shares what: groups of welded bodies, joint points and axes, what the ground fixes."""
+"""Shared features: groups of welded bodies, joint points and axes, what the ground fixes."""
 
 import numpy as np
 import pytest

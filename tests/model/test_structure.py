@@ -19,7 +19,7 @@ from sarrus import (
 )
 from sarrus.mechanism import check_mechanism
 from sarrus.model import make_model, structure
-from sarrus.model.build import build_anew, make_blueprint
+from sarrus.model.build import build_from_scratch, make_blueprint
 from sarrus.model.structure import describe, look_up, with_numbers
 from sarrus.thresholds import ON_ROD
 
@@ -126,9 +126,9 @@ def test_a_model_by_its_structure_is_the_model_built_again(name, mechanism):
     """For the numbers it was found with, and for others: either the same bits or no model at all."""
     described = describe(mechanism)
     if described is None:
-        pytest.skip("a function of the user: always built anew")
+        pytest.skip("a function of the user: always built from scratch")
     try:
-        again = build_anew(mechanism)
+        again = build_from_scratch(mechanism)
     except ValueError:
         pytest.skip("cannot be simulated")
     found = trace(mechanism)
@@ -150,7 +150,7 @@ def test_a_model_by_its_structure_is_the_model_built_again(name, mechanism):
         # what is followed is sound
         if found.is_sound:
             check_mechanism(varied)
-        again = build_anew(varied)
+        again = build_from_scratch(varied)
         made = found.make(varied, values)
         np.testing.assert_array_equal(indices_of(made), indices_of(again))
         np.testing.assert_array_equal(numbers_of(made), numbers_of(again))
@@ -206,7 +206,9 @@ def test_what_becomes_one_is_built_again(change):
     # by the door that everyone uses: built often, it is still the right model
     for _ in range(3):
         make_model(m)
-    np.testing.assert_array_equal(numbers_of(make_model(other)), numbers_of(build_anew(other)))
+    np.testing.assert_array_equal(
+        numbers_of(make_model(other)), numbers_of(build_from_scratch(other))
+    )
 
 
 def test_a_model_keeps_what_it_was_made_of():

@@ -106,15 +106,15 @@ def test_sliders():
 
 def test_a_loop_of_gears_is_redundant_or_locked():
     """Three wheels: 1 -> 2 -> 3 -> 1 with ratios whose product is 1 is redundant by one, else it is locked."""
-    for last, freedoms in ((1.0, 1), (-1.0, 0)):
+    for last, dof in ((1.0, 1), (-1.0, 0)):
         m = gears(-1.0)
         m.body("c", 1.0, (2.3, 0.0), 0.05)
         m.revolute("C", m.ground, "c", at=(2, 0))
         m.coupling("second", "B", "C", ratio=-1.0)
         m.coupling("third", "C", "A", ratio=last)
         seen = sarrus.inspect(m)
-        assert seen.mobility_here == freedoms
-        assert seen.redundant_here == freedoms
+        assert seen.mobility_here == dof
+        assert seen.redundant_here == dof
 
 
 def test_a_driven_gear():

@@ -202,7 +202,7 @@ def test_turns_that_cannot_be_counted_are_rejected():
     m = disc()
     m.torque("T", "disc", 40.0)
     r = simulate(m, 20.0, 5.0)
-    # counted where the rates tell it: half a thousand turns at constant acceleration
+    # counted from the rates: half a thousand turns at constant acceleration
     np.testing.assert_allclose(r.angle("hinge")[-1], 0.5 * 40 / INERTIA * 400, rtol=1e-9)
     m.springs.clear()
     m.torsions.clear()

@@ -1,4 +1,4 @@
-"""Where a mechanism can go no further: dead centres of driven linkages, structures, drives that ask too much."""
+"""Where a mechanism cannot continue: dead centres of driven linkages, structures, impossible drives."""
 
 import re
 
@@ -189,7 +189,7 @@ def test_a_length_driven_to_its_limit():
 
 
 def test_a_drive_that_turns_back_in_time():
-    """Short of the limit nothing is said."""
+    """Short of the limit there is no note."""
     m, limit = four_bar(np.random.default_rng(1))
     m.drive("motor", "A", Polynomial((0.0, 1.0, -0.3 / limit)))
     r = simulate(m, 2.0 * limit, 0.1)

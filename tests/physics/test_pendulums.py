@@ -208,7 +208,7 @@ def test_what_hangs_still_stays_so(tolerance):
         assert not [note for note in one.notes if "could not meet" in note]
         assert one.counters["relaxed_steps"] == 0
         assert not many.counters["relaxed_steps"].any()
-        # of the chain: rounding, and what landings are allowed
+        # of the chain: rounding, and what ends of steps are allowed
         size = tolerance * sizes[0].sum()
         assert np.abs(place - place[0]).max() <= size
         assert np.abs(many.position("rod 0") - place[0]).max() <= size
@@ -216,7 +216,7 @@ def test_what_hangs_still_stays_so(tolerance):
 
 @pytest.mark.slow
 def test_a_dwell_is_no_singular_position():
-    """A crank driven to a stop and held there for hours: it stays, and nothing is said to be lost."""
+    """A crank driven to a stop and kept there for hours: it stays, and no error is reported."""
     for length in (0.1, 0.7, 13.0):
         m = Mechanism("crank", gravity=(0, -9.81))
         m.rod("crank", (0, 0), (0.3 * length, -length), mass=1)

@@ -23,7 +23,7 @@ def test_reference_starts_where_the_mechanism_starts(name):
 @pytest.mark.parametrize(
     ("name", "bound"),
     # required: 1e-6 for position and velocity of the double four-bar, 1e-8 for P2 of the Bricard; A02
-    # and A04 as far as their limits ask, with a margin
+    # and A04 as far as their limits require, with a margin
     [
         ("double-four-bar", 1e-6),
         ("n-four-bar", 1e-5),
@@ -152,7 +152,7 @@ def test_options_reach_the_mechanism():
         ("n-four-bar", {"windows": 2.5}, "2.5"),
         ("a04-bricard", {"section": float("nan")}, "nan"),
         ("flyball-governor", {"section": -1}, "0 for thin rods"),
-        ("four-bar-spring", {"damping": -1.0}, "from 0 on"),
+        ("four-bar-spring", {"damping": -1.0}, "at least 0"),
         ("n-four-bar", {"windows": 10_001}, "windows = 10001; give a whole number from 1 to 10000"),
         ("simple-pendulum", {"speed": 1.0}, "known: none"),
     ],

@@ -103,7 +103,7 @@ def test_start_of_the_test_set():
 def test_solution_of_the_test_set():
     """Angles and rates at 0.03 s: nine digits of beta and all others to what that error leaves."""
     beta, rate = (x[0] for x in squeezer_angle([0.03], START_IVP))
-    # requested: nine digits; the published value is said to be good to about 1e-9
+    # requested: nine digits; the published value is stated to be accurate to about 1e-9
     assert abs(beta - IVP_Q[0]) < 2e-9
     # at the published beta itself the other six have all their digits
     np.testing.assert_allclose(angles(IVP_Q[0]), IVP_Q, atol=5e-14)

@@ -89,7 +89,7 @@ def test_published_a02_file():
     [(2, 0.714355529293, 1.942514922607), (40, 0.721581024826, 1.965601928705)],
 )
 def test_atlas_flat_times(windows, first, period):
-    """First flat passage and period match the twelve decimals of the atlas."""
+    """The first flat time and the period match the twelve decimals of the atlas."""
     times = flat_times(windows, 3.0)
     assert abs(times[0] - first) < 0.6e-12
     # two rounded decimals and the spacing of two entries
@@ -185,7 +185,7 @@ def test_flat_times_are_the_flat_positions(windows, speed, duration):
     assert np.all(np.abs(y) < 3e-14 * np.abs(vy))
     assert np.all(vy[0::2] < 0.0)
     assert np.all(vy[1::2] > 0.0)
-    # the sign of y at the end states the parity of the passages
+    # the sign of y at the end states the parity of the number of flat times
     y_end, vy_end = four_bar_reference([duration], windows, speed)[0, [1, 3]]
     if abs(y_end) > 1e-12 * (1.0 + abs(vy_end)):
         assert (y_end > 0.0) == (times.size % 2 == 0)
@@ -193,7 +193,7 @@ def test_flat_times_are_the_flat_positions(windows, speed, duration):
 
 def test_flat_times_count():
     """Two flat configurations belong to each turn of the tabulated period."""
-    # 20 s hold ten turns of 1.965601928705 s and 0.344 s more, less than the first passage
+    # 20 s hold ten turns of 1.965601928705 s and 0.344 s more, less than the first flat time
     assert flat_times(40, 20.0).size == 20
 
 

@@ -137,7 +137,7 @@ def test_a_method_that_does_not_watch_is_named(folder):
     run = load_run(folder)
     verdict = {**run.record["verdict"], "crossings": None}
     run = replace(run, record={**run.record, "verdict": verdict})
-    assert "does not watch for crossings" in make_report([run])
+    assert "does not monitor crossings" in make_report([run])
 
 
 def test_runs_side_by_side(folder, failed):

@@ -59,7 +59,7 @@ def unsealed(good, tmp_path):
     return tmp_path / "copy"
 
 
-def refused(path, change):
+def rejected(path, change):
     """The sentence with which a changed file is rejected, soon."""
     with h5py.File(path, "r+") as file:
         change(file)
@@ -139,7 +139,7 @@ BOMBS = {
 def test_a_bomb_is_rejected_at_once(unsealed, case):
     """By a sentence, in the time that a good file takes, though the file is whole HDF5."""
     change, sentence = BOMBS[case]
-    assert sentence in refused(unsealed / "bars.h5", change)
+    assert sentence in rejected(unsealed / "bars.h5", change)
 
 
 @pytest.mark.slow
@@ -302,7 +302,7 @@ def test_a_flag_is_not_a_number(unsealed):
         file["settings/duration"] = json.dumps("long")
         file["settings/duration"].attrs["json"] = True
 
-    assert "RunSettings.duration is not of the type float" in refused(path, change)
+    assert "RunSettings.duration is not of the type float" in rejected(path, change)
 
 
 @pytest.mark.parametrize("case", ["int8", "empty", "short", "long", "no t", "words"])

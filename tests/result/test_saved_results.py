@@ -4,7 +4,7 @@ import io
 import json
 import time
 import warnings
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import h5py
 import numpy as np
@@ -133,6 +133,9 @@ def answer(result, name, arguments, folder):
         return value._repr_html_()
     if name in ("save_csv", "save_drawing", "save_gltf"):
         return value.read_bytes()
+    if name == "sensitivity":
+        # the run behind it has clock readings; the derivatives are what is compared
+        return replace(value, tangent=None)
     if name in ("save", "save_parquet", "save_hdf5"):
         return None
     if name == "to_dataframe":

@@ -94,7 +94,7 @@ def test_files_that_this_user_signed_are_read_at_once(run, monkeypatch):
     def forbidden(*_):
         raise AssertionError("a child process was started")
 
-    monkeypatch.setattr(storage, "ask", forbidden)
+    monkeypatch.setattr(storage, "request", forbidden)
     load_result(run / "result.h5")
     load_run(run)
     plain = run / "plain.h5"
@@ -121,7 +121,7 @@ def test_a_signature_is_of_these_bytes_by_this_key(run, tmp_path, monkeypatch):
     other = tmp_path / "x.h5"
     other.write_bytes(seal(body + b" " + signature[: signature.index(SEAL)]))
     tried = []
-    monkeypatch.setattr(storage, "ask", lambda *question: tried.append(question))
+    monkeypatch.setattr(storage, "request", lambda *question: tried.append(question))
     load_result(other)
     assert len(tried) == 1
     load_result(run / "result.h5")

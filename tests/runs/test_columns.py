@@ -32,7 +32,7 @@ def test_files_tell_the_columns_of_the_result(problem, result):
 
 
 def test_short_names_have_the_units_of_the_long_ones(problem, result):
-    """x is in m because B0.x is; every column that a source may ask for has a unit."""
+    """x is in m because B0.x is; every column that a source may require has a unit."""
     units = dict(name.rstrip("]").rsplit(" [", 1) for name in result.columns(problem.observed))
     for name in observed_columns(result, problem.observed):
         long = [f"{problem.observed}.{name}", f"violation of {name}", name, f"{name} drift"]

@@ -66,7 +66,7 @@ def mutants(record, seed, each=3):
 
 
 def pendulum():
-    """A small mechanism of one's own."""
+    """A small mechanism of a user."""
     mechanism = Mechanism("pendulum", gravity=(0.0, -9.81))
     rod = mechanism.rod("rod", (0.0, 0.0), (1.0, 0.0), mass=1.0)
     mechanism.revolute("pin", "ground", rod, at=(0.0, 0.0))
@@ -176,7 +176,7 @@ def test_mutated_submissions_become_rows(submission, tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def cell(submission):
-    """A record of a benchmark, without what a folder of a run holds besides."""
+    """A record of a benchmark, without the other contents of a run folder."""
     record = {k: v for k, v in read(submission).items() if k != "verdict"}
     return {**record, "compiled": True, "fingerprint": ""}
 
@@ -219,16 +219,16 @@ def test_mutated_records_of_engines_become_pages_or_reasons(cell):
     )
     seen = {"classes": [""], "status": "done", "message": "simulated 1 s"}
     good = {**cell, "method": "mujoco", **trial.about(), "changed": {"0.95": seen}}
-    refused = 0
+    rejected = 0
     for _, record in mutants(good, seed=4):
         try:
             valid = records.validate(record, records.EngineCellRecord)
         except records.InvalidRecordError:
-            refused += 1
+            rejected += 1
             continue
         make_engine_report([valid])
         engine_table([valid])
-    assert refused > 100
+    assert rejected > 100
 
 
 def test_a_page_of_several_runs_leaves_bad_ones_out(folder, tmp_path):

@@ -96,7 +96,7 @@ def skewed(e, keeps_rods):
 
 
 def test_equal_first_order_data_and_different_crossings():
-    """Both pass the integrability test; only neighbouring mechanisms tell that one loses its crossing."""
+    """Both pass the integrability test; only neighbouring mechanisms show that one loses its crossing."""
     values = {}
     for keeps in (False, True):
         found = sarrus.sensitivity(

@@ -74,7 +74,7 @@ def test_branches_of_flat_windows(windows, coupler):
         assert min(np.abs(y - other).max() for other in found) < 1e-5
     assert [b.so_far for b in branches] == [True] + [False] * (len(found) - 1)
     np.testing.assert_allclose(found[0], down, atol=1e-8)
-    assert branches.freedoms == windows + 1
+    assert branches.dof == windows + 1
     assert branches.complete
     assert {b.dimension for b in branches} == {1}
 
@@ -155,7 +155,7 @@ def test_many_extra_degrees_of_freedom():
     """Five windows at once: each may go on crossed or not, and equal rods leave six branches of one dimension."""
     result = simulate(n_four_bar(5), 1.0, 0.1, at_crossing="branches")
     assert len(result.branches) == 6
-    assert result.branches.freedoms == 6
+    assert result.branches.dof == 6
     assert {b.dimension for b in result.branches} == {1}
 
 

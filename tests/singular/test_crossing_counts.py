@@ -124,6 +124,14 @@ def test_radau_has_all_crossings_or_says_where_it_stops(seed):
     assert np.abs(found - true[: len(found)]).max(initial=0.0) * rate < 1e-2
 
 
+def test_hundreds_of_steps_within_the_rounding_of_a_crossing():
+    """A method that crawls over a crossing by steps far shorter than rounding resolves passes it once."""
+    result = simulate(hanging(3e-3), 0.7, 0.05, method="multipliers-dop853", tolerance=1e-10)
+    # where its equations are nearly singular it does not meet its tolerance by far
+    check(result, flat_times_of_swing(3e-3, 0.7), 1e-4)
+    assert result.counters["steps"] > 200
+
+
 @pytest.mark.parametrize("speed", [1e-6, 1e-4, 1.0, 1e3])
 def test_passages_of_any_speed(speed):
     """Turning uniformly through flat, slow or fast, it passes it once; the unit of time says nothing."""

@@ -139,7 +139,7 @@ def test_open_start_at_flat_is_reported(windows):
     m = flat_four_bar(windows)
     m.velocities = m.velocities[:1]
     result = simulate(m, 1.0, 0.1)
-    assert any("leave the start open" in note for note in result.notes)
+    assert any("do not determine the initial velocity" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("section", [0.0, 0.1])
@@ -174,7 +174,7 @@ def check_near_flat(starts, output_step):
     for windows, speed, lift in starts:
         result = simulate(flat_four_bar(windows, speed, lift), 3.0, output_step)
         start = f"windows {windows}, speed {speed!r}, lift {lift!r}"
-        # a loosened step says what it may have lost, here of links of 1 m
+        # a relaxed step states its possible error, here for links of 1 m
         assert measure_skew(result, windows) < max(PARALLEL, result.lost), start
         assert result.status == "done", f"{result.message}: {start}"
         # 2e-5 of the some 10 J a window that the potential energy changes by
@@ -184,7 +184,7 @@ def check_near_flat(starts, output_step):
 
 
 def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
-    """Slow starts near flat, where steps have to be loosened, are still good to 2e-5."""
+    """Slow starts near flat, where steps have to be relaxed, are still accurate to 2e-5."""
     starts = itertools.product((1, 2, 3, 5), np.linspace(0.45, 0.55, 6), (-0.003, -0.002, -0.001))
     # else these starts show nothing: choose others; measured: 7 to 11 of 72, by rounding, which differs between
     # versions of NumPy
@@ -193,7 +193,7 @@ def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
 
 @pytest.mark.slow
 def test_tightest_tolerances_cross_too():
-    """Below what double precision holds no run crawls into a crossing: all are done."""
+    """Below double precision no run takes ever smaller steps towards a crossing: all are done."""
     rng = np.random.default_rng(5)
     for windows in (1, 2, 3, 10):
         for speed in [2.5, *rng.uniform(0.4, 4.0, 9)]:
@@ -214,12 +214,12 @@ def test_thousand_random_starts_near_flat():
         )
         for _ in range(1000)
     ]
-    # some 15 runs have loosened steps, more would be crawling
+    # some 15 runs have relaxed steps, more would be ever smaller steps
     assert check_near_flat(starts, 0.03) <= 45
 
 
 def test_what_is_held_behind_crossings_is_reported():
-    """A user who requests more digits than doubles hold through crossings is reported; a tighter one has them,
+    """A tolerance beyond double precision through crossings gives a note; a tighter one uses extended precision,
     radau too.
     """
     speeds = (0.7, 1.0, 2.0)

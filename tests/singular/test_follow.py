@@ -66,6 +66,36 @@ def test_a_run_goes_on_along_another_branch():
         assert run.kinetic_energy[0] == pytest.approx(before, rel=1e-2)
 
 
+@pytest.mark.parametrize("windows", [2, 3])
+def test_branches_on_which_windows_stay_flat(windows):
+    """Where the first crank of equal rods moves alone the others are a flat, shaky row, which carries no load.
+
+    Without weight runs follow such a branch. Weight across it would need unbounded reactions, which a note states.
+    """
+    m = n_four_bar(windows)
+    to_it = sarrus.simulate(m, 2.0, 0.01, at_crossing="branches")
+    (branch,) = (b for b in to_it.branches if b.instantaneous == windows and b.dimension == 1)
+    light = sarrus.simulate(vary(m, gravity=0.0), 0.2, 0.02, follow=branch)
+    assert light.status == "done", light.message
+    assert not any("unbounded reactions" in note for note in light.notes)
+    heavy = sarrus.simulate(m, 0.2, 0.02, follow=branch)
+    assert heavy.status == "not-converged"
+    assert any("unbounded reactions" in note for note in heavy.notes)
+
+
+def test_the_distance_of_the_start_is_that_from_the_crossing():
+    """A run that follows a branch starts a thousandth of a length from the singular configuration."""
+    to_it = sarrus.simulate(n_four_bar(1), 2.0, 0.01, at_crossing="branches")
+    run = sarrus.simulate(n_four_bar(1), 0.1, 0.01, follow=to_it.branches[1])
+    (note,) = (note for note in run.notes if "starts on the branch" in note)
+    stated = float(note.split("branch, ")[1].split(" m")[0])
+    there = to_it.crossings[-1]
+    away = max(np.linalg.norm(run.position(n)[0] - there.position(n)) for n in ("B0", "B1"))
+    # three digits are stated
+    assert stated == pytest.approx(away, rel=6e-3)
+    assert stated < 0.05
+
+
 def test_what_cannot_be_followed():
     """Drives, and branches of other mechanisms, are rejected with a sentence."""
     found = sarrus.branches(kite())

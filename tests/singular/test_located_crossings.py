@@ -73,7 +73,7 @@ def test_all_crossings_of_ten_seconds(windows):
     assert np.abs(times_of(result) - flat).max() < RIGHT
     assert {c.rise for c in result.crossings} == {windows}
     assert result.near_singular == ()
-    # most of them lie well inside a step: seen without a step landing there
+    # most of them lie well inside a step: found without a step that ends there
     gap = np.abs(result.step_times[:, None] - flat).min(axis=0)
     assert np.sum(gap > 5e-3) >= len(flat) // 2
     # energy and closure before and after are those of the outputs around it
@@ -168,7 +168,7 @@ def test_a_near_miss_is_no_crossing():
         values.append(miss.value)
     # sigma^2 is proportional to the length, up to higher powers of sigma
     assert values[0] / values[1] == pytest.approx(10.0, rel=0.05)
-    # well away from a crossing nothing is said
+    # well away from a crossing there is no note
     result = simulate(window(Mechanism("window"), "w", longer=0.05), 1.0, 0.01)
     assert result.crossings == result.near_singular == ()
 

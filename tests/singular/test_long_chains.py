@@ -54,7 +54,7 @@ def test_every_crossing_of_long_ones(n):
 def test_what_eps_leaves_open_does_not_add_up():
     """A chain of 6000 windows crosses its flat configuration as a short one does.
 
-    With eps in all equations its steps crawled into the position: 16 and one loosened, instead of 9 to 12.
+    With eps in all equations its steps became ever smaller: 16 and one relaxed, instead of 9 to 12.
     """
     counters = [simulate(n_four_bar(n), 1.0, 0.1).counters for n in (300, 6000)]
     assert [c["relaxed_steps"] for c in counters] == [0, 0]

@@ -1,4 +1,4 @@
-"""Specifications: what is read, what is said about the rest, and that no file breaks the reader."""
+"""Specifications: what is read, what is reported about the rest, and that no file breaks the reader."""
 
 import os
 import random
@@ -116,7 +116,7 @@ def test_everything_said_is_read(read):
 
 
 def test_every_reading_has_its_line(read):
-    """A number that stands in line k of the file is said to be read there."""
+    """A number that stands in line k of the file is reported there."""
     text = make_text()
     lines = text.splitlines()
     found = read(text).understood

@@ -386,7 +386,7 @@ def test_reasons_are_counted_also_of_earlier_sessions(tmp_path):
     rows = rows_of(study, range(5))
     for row, (status, message) in zip(
         rows,
-        [("refused", f"rod of {0.1 * i} m") for i in range(3)] + [("locked", "")],
+        [("rejected", f"rod of {0.1 * i} m") for i in range(3)] + [("locked", "")],
         strict=False,
     ):
         row |= {"status": status, "message": message}
@@ -395,7 +395,7 @@ def test_reasons_are_counted_also_of_earlier_sessions(tmp_path):
     with opened(tmp_path, study) as folder:
         folder.write_part(rows[2:], [])
         assert folder.failed == 4
-        assert folder.most_frequent(5) == [(3, "refused", "rod of 0.0 m"), (1, "locked", "")]
+        assert folder.most_frequent(5) == [(3, "rejected", "rod of 0.0 m"), (1, "locked", "")]
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):

@@ -59,7 +59,7 @@ def test_records_are_those_of_a_single_simulation():
     assert "crossing" not in row["verdict"]
     # the crank of 1 m turns through the horizontal: its tip is 1 m away, which no output hits
     assert row["maximum B0.x"] == pytest.approx(1.0, abs=1e-8)
-    # it grows without bound at the crossing, so that the largest output would tell nothing
+    # it grows without bound at the crossing, so that the largest output would be meaningless
     assert row["reaction_max A0"] is None
     (row,) = rows_of(
         problem="double-four-bar",
@@ -124,12 +124,12 @@ def test_what_cannot_be_assembled_or_checked():
     assert far["status"] == "cannot-assemble"
     assert "cannot be closed" in far["message"]
     (wrong,) = rows_of(**keys, vary={"bodies.crank.mass": [-1]})
-    assert wrong["status"] == "refused"
+    assert wrong["status"] == "rejected"
     assert "mass -1" in wrong["message"]
     assert not wrong["notes"]
     keys["simulate"] = False
     (wrong,) = rows_of(**keys, vary={"bodies.crank.mass": [-1]})
-    assert wrong["status"] == "refused"
+    assert wrong["status"] == "rejected"
 
 
 def test_a_run_that_stops_early_keeps_what_is_good():

@@ -31,20 +31,20 @@ def test_one_side_changes_and_the_others_stay(seed):
     data = polygon(np.column_stack([reach * np.cos(turn), reach * np.sin(turn)]).tolist())
     before = find_sides(data, "plate")
     assert len(before) == 2 * n - 3
-    changed, refused = 0, 0
+    changed, rejected = 0, 0
     for pair, length in before.items():
         path = f"bodies.plate.sides.{pair[0]}.{pair[1]}"
         try:
             new = set_side(data, path, 1.03 * length)
         except sarrus.MechanismError:
             # a triangle that was almost flat
-            refused += 1
+            rejected += 1
             continue
         changed += 1
         # a triangle that is nearly flat loses digits
         after = find_sides(new, "plate")
         assert after == pytest.approx(before | {pair: 1.03 * length}, rel=1e-9)
-    assert refused < changed
+    assert rejected < changed
 
 
 def test_a_straight_link_stays_straight():

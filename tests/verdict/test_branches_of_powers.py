@@ -4,15 +4,27 @@ The real solutions are known by hand. Their number is counted a second way: poin
 small sphere, found by Newton's steps from many starts, two for each branch of one dimension.
 """
 
+from fractions import Fraction
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import sarrus
-from branch_cases import bent, isosceles_slider_crank, kite, polygon_in_line, powers, seesaw
+from branch_cases import (
+    bent,
+    isosceles_slider_crank,
+    kite,
+    polygon_in_line,
+    powers,
+    seesaw,
+    two_beams,
+)
 from linkages import copy_of
 from sarrus.kinematics.constraints import Constraints
 from sarrus.mechanism.mechanism import vary
 from sarrus.model import make_model
+from sarrus.verdict.local.analysis import contacts
 
 CROSSING, TANGENTIAL, CUSP, SHAKY = (
     "transversal crossing", "tangential bifurcation", "cusp", "infinitesimally mobile",
@@ -194,10 +206,10 @@ def test_closed_chains_in_line_have_a_conical_point(name):
     """One quadric of mixed signs in three or more degrees of freedom is one cone: one branch, which crosses
     itself.
     """
-    m, freedoms = CONES[name]
+    m, dof = CONES[name]
     b = sarrus.branches(m)
-    assert (b.freedoms, b.classes, b.order) == (freedoms, (CROSSING,), 2)
-    assert [(x.dimension, x.conical, x.decided) for x in b] == [(freedoms - 1, True, True)]
+    assert (b.dof, b.classes, b.order) == (dof, (CROSSING,), 2)
+    assert [(x.dimension, x.conical, x.decided) for x in b] == [(dof - 1, True, True)]
     assert "form a cone" in str(b)
 
 
@@ -262,3 +274,45 @@ def test_surfaces_of_powers(exponents):
         assert b.decided, str(b)
         assert b.classes == classes
         assert [(x.dimension, x.two_sided, x.contact, x.conical) for x in b] == branches
+
+
+# c1 x1^p1 + c2 x2^p2 = c3 x3^p3 + c4 x4^p4, three-dimensional: two-sided, contact, conical of every branch
+SOLIDS = {
+    # two planes that the cubic terms join
+    (2, 3, 3, 2): [(True, 0.0, True)],
+    # x1^2 + x2^2 = x3^3 + x4^3: over a half plane a circle, which shrinks to a point on its edge
+    (2, 2, 3, 3): [(False, 0.0, True)],
+    # x1^2 = x3^4 + x4^4 - x2^4: both sheets meet in the edge of one connected region
+    (2, 4, 4, 4): [(True, 0.0, False)],
+    (2, -4, -4, 4): [(True, 0.0, False)],
+    # x1^2 = x2^4 + x3^4 + x4^4: two sheets that touch
+    (2, -4, 4, 4): [(True, 2.0, False)] * 2,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exponents", SOLIDS, ids=str)
+def test_folds_of_three_dimensions(exponents):
+    """Sheets found along different directions are united where curves on them connect them, by hand."""
+    b = sarrus.branches(two_beams(*exponents))
+    assert b.decided, str(b)
+    assert [(x.dimension, x.two_sided, x.contact, x.conical) for x in b] == [
+        (3, *known) for known in SOLIDS[exponents]
+    ]
+
+
+@pytest.mark.slow
+def test_seven_squares_and_a_cube():
+    """x1^2 = ... = x7^2 = x8^3: one half-branch for each choice of signs, two of which form a cusp."""
+    b = sarrus.branches(powers(2, 2, 2, 2, 2, 2, 2, 3))
+    assert (b.count, b.decided, b.complete) == (64, True, True)
+    assert all(x.contact == 1.5 and not x.two_sided for x in b)
+
+
+def test_contact_is_that_of_the_closest_branch():
+    """Of four curves with a common tangent two part late, and the others at the first term; another is apart."""
+    first, second = Fraction(1), Fraction(2)
+    curves = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (2.0, 1.0)]
+    terms = [((first, np.array([a])), (second, np.array([b]))) for a, b in curves]
+    germs = [SimpleNamespace(ray=0, terms=t) for t in terms]
+    assert contacts([*germs, SimpleNamespace(ray=1, terms=terms[0])]) == [3.0, 3.0, 2.0, 2.0, 0.0]

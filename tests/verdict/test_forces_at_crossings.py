@@ -268,3 +268,20 @@ def test_plots_and_studies_leave_out_what_is_unbounded():
         drawn = axes.lines[0].get_ydata()
         assert np.nanmax(drawn) <= 10 * np.nanmedian(force.values)
         assert "unbounded" in axes.get_legend().get_texts()[0].get_text()
+
+
+@pytest.mark.parametrize("family", ["one window", "driven parallelogram"])
+def test_turns_of_torsions_do_not_depend_on_outputs(family):
+    """A torsional spring that is turned many times: forces at a crossing are those of a run with many outputs."""
+    (m,) = members(family, 1, seed=8)
+    m.torsion("coil", m.joints[0].name, stiffness=3.0, free_angle=0.3)
+    crossing = simulate(m, 4.0, 0.01).crossings[-2]
+    few = simulate(m, 4.0, outputs=[0.0, crossing.time, 4.0])
+    many = simulate(m, 4.0, outputs=sorted([*np.linspace(0.0, 4.0, 401), crossing.time]))
+    # beyond half a turn, where an angle that is not counted is another one
+    assert abs(few.angle(m.joints[0].name)[1]) > 4.0
+    k = int(np.searchsorted(many.times, crossing.time - 1e-9))
+    values, words = reaction_table(few)
+    wanted, same = reaction_table(many)
+    assert (words[1] == same[k]).all()
+    np.testing.assert_allclose(values[1], wanted[k], rtol=0, atol=1e-9 * np.nanmax(np.abs(wanted)))

@@ -59,12 +59,12 @@ def own_twists(equations, kind, parameters, whole):
 def test_rows_allow_what_the_joint_allows_and_no_more(dimension, kind):
     """Gaps stay zero on the hand-written motion, its velocities span the null space of W."""
     equations = make_joint_equations(two_bodies(dimension, kind))
-    freedoms = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
-    assert equations.count == freedoms + equations.columns_a_body
+    dof = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
+    assert equations.count == dof + equations.columns_a_body
     rng = np.random.default_rng(3)
     whole = somewhere(dimension)
     for _ in range(3):
-        parameters = rng.uniform(-0.7, 0.7, freedoms)
+        parameters = rng.uniform(-0.7, 0.7, dof)
         pose = pose_of(equations, kind, parameters, whole)
         assert np.abs(equations.gaps(pose)).max() < 1e-14
         W = equations.scaled(pose).matrix
@@ -81,9 +81,9 @@ def test_rows_allow_what_the_joint_allows_and_no_more(dimension, kind):
 def test_rows_are_the_rates_of_the_gaps(dimension, kind):
     """W twist / central differences of the gaps, for any twist, at a closed pose away from the start."""
     equations = make_joint_equations(two_bodies(dimension, kind))
-    freedoms = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
+    dof = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
     rng = np.random.default_rng(5)
-    pose = pose_of(equations, kind, rng.uniform(-0.7, 0.7, freedoms), somewhere(dimension))
+    pose = pose_of(equations, kind, rng.uniform(-0.7, 0.7, dof), somewhere(dimension))
     twist = np.zeros((2, 6))
     twist[:, equations.used] = rng.normal(size=(2, equations.columns_a_body))
     h = 1e-5
@@ -96,9 +96,9 @@ def test_rows_are_the_rates_of_the_gaps(dimension, kind):
 def test_action_and_reaction(dimension, kind):
     """What a joint exerts on its two bodies has no resultant force, nor moment about any point."""
     equations = make_joint_equations(two_bodies(dimension, kind))
-    freedoms = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
+    dof = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
     rng = np.random.default_rng(7)
-    pose = pose_of(equations, kind, rng.uniform(-0.7, 0.7, freedoms), somewhere(dimension))
+    pose = pose_of(equations, kind, rng.uniform(-0.7, 0.7, dof), somewhere(dimension))
     forces = np.zeros((2, 6))
     f = rng.normal(size=equations.rows)
     forces[:, equations.used] = (equations.matrix(pose).T @ f).reshape(2, -1)
@@ -111,10 +111,10 @@ def test_action_and_reaction(dimension, kind):
 def test_drive_adds_the_rate_of_its_coordinate(dimension, kind, number):
     """The row of a drive is one for the velocity of its own coordinate and zero for the others'."""
     equations = make_joint_equations(two_bodies(dimension, kind, drive=True))
-    freedoms = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
-    assert equations.count == freedoms + equations.columns_a_body - 1
+    dof = (SPATIAL if dimension == 3 else PLANAR)[kind][0]
+    assert equations.count == dof + equations.columns_a_body - 1
     assert equations.undriven.count == equations.count + 1
-    parameters = np.linspace(0.3, 0.6, freedoms)
+    parameters = np.linspace(0.3, 0.6, dof)
     whole = somewhere(dimension)
     pose = pose_of(equations, kind, parameters, whole)
     row = np.flatnonzero(equations.row_drive == 0)

@@ -232,7 +232,7 @@ def test_directions_of_the_kite():
     at_rest = [x for x in b if not np.any(x.velocities["N3"])]
     moving = [x for x in b if np.any(x.velocities["N3"])]
     assert len(at_rest) == len(moving) == 1
-    # N2 is held at 2 m from N1, which stands, and from N3: on the mirror branch the diagonal from N0 turns by half
+    # N2 is 2 m from N1, which stands, and from N3: on the mirror branch the diagonal from N0 turns by half
     ratio = moving[0].velocities["N3"][1] / moving[0].velocities["N2"][1]
     assert ratio == pytest.approx(2.0 / 3.0, abs=1e-9)
 
@@ -272,12 +272,12 @@ def test_regular_configurations(name):
     """One branch with all first-order degrees of freedom, also where equations are redundant everywhere or
     none is left.
     """
-    make, freedoms = REGULAR[name]
+    make, dof = REGULAR[name]
     b = sarrus.branches(make())
-    assert (b.classes, b.freedoms, b.dimensions, b.decided) == (
+    assert (b.classes, b.dof, b.dimensions, b.decided) == (
         ("regular",),
-        freedoms,
-        (freedoms,),
+        dof,
+        (dof,),
         True,
     )
 
@@ -286,7 +286,7 @@ def test_regular_configurations(name):
 def test_wunderlich(held):
     """Its sides 9, 6, 3 in line: eight branches of one dimension and five of two, whichever bar is the ground."""
     b = sarrus.branches(wunderlich((9.0, 6.0, 3.0), np.zeros(3), held))
-    assert (b.freedoms, b.classification) == (6, "transversal crossing")
+    assert (b.dof, b.classification) == (6, "transversal crossing")
     assert sorted(x.dimension for x in b) == [1] * 8 + [2] * 5
 
 
@@ -332,19 +332,19 @@ def test_loops_that_share_a_body_but_no_degrees_of_freedom():
     places = np.array([(0, 0), (1, 0), (3, 0), (1, 0), (4, 0), (3, 0)], dtype=float)
     bars = [(0, 1), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 1)]
     b = sarrus.branches(framework("two kites", places, bars))
-    assert b.freedoms == 4
+    assert b.dof == 4
     assert [(x.dimension, x.instantaneous, x.decided) for x in b] == [(2, 2, True)] * 4
 
 
 def test_drives_held_at_a_type_two_singularity():
-    """The joints of a 3-RRR are regular; with the drives held the platform is infinitesimally mobile."""
+    """The joints of a 3-RRR are regular; with the drives locked the platform is infinitesimally mobile."""
     m = three_rrr()
     free, held = sarrus.branches(m), sarrus.branches(m, hold_drives=True)
     assert (free.classification, free.dimensions) == ("regular", (3,))
-    assert (held.classification, held.freedoms, held.gap) == ("infinitesimally mobile", 1, 2)
+    assert (held.classification, held.dof, held.gap) == ("infinitesimally mobile", 1, 2)
     assert held.self_stress.count == 1
     text = str(sarrus.inspect(m))
-    assert "the drives, when held, leave 1 first-order degree of freedom" in text
+    assert "the drives, when locked, leave 1 first-order degree of freedom" in text
     assert "no degree of freedom is left." not in text
 
 
@@ -363,7 +363,7 @@ def test_a_saddle_of_the_stress_does_not_stiffen():
     places = np.array([(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.0, 0.0)])
     m = framework("three bars", places, [(0, 3), (0, 1), (1, 2), (2, 3)])
     b = sarrus.branches(m)
-    assert (b.freedoms, b.gap) == (2, 2)
+    assert (b.dof, b.gap) == (2, 2)
     assert b.self_stress.stiffens
     # in the order 0, 2, 1, 3 the middle bar is folded back: tension in it presses the others
     folded = framework("folded", places[[0, 2, 1, 3]], [(0, 3), (0, 1), (1, 2), (2, 3)])
@@ -397,7 +397,7 @@ def test_records_and_words():
     assert record["classification"] == "tangential bifurcation"
     assert len(record["branches"]) == 2
     assert "<table>" in b._repr_html_()
-    assert "part like s^2" in str(b)
+    assert "separate as s^2" in str(b)
     with pytest.raises(sarrus.MechanismError, match="not a mechanism"):
         sarrus.branches("kite")
     with pytest.raises(ValueError, match="most = 0"):
@@ -493,3 +493,55 @@ def test_linkages_in_line(name):
         b = sarrus.branches(one)
         assert b.decided
         assert sorted(x.dimension for x in b) == dimensions
+
+
+# a flat triangle, whose sides add up, is rigid but infinitesimally mobile: dimension and instantaneous mobility
+FLAT_TRIANGLES = {
+    # N0 N1 N3 is one; the flat four-bar N0 N1 N4 N2 has two modes
+    "next to a crossing": (
+        in_line([2, 1, 0, 3, 3], [(1, 0), (2, 0), (3, 0), (3, 1), (4, 1), (4, 2)]),
+        [(1, 2), (1, 2)],
+    ),
+    # N1 N2 N3 is one. N5 and N6 leave the line between N1 and N4, where these come nearer, to one side or to both
+    "on a cone": (
+        in_line(
+            [2, 2, 3, 0, 1, 0, 0],
+            [(2, 0), (2, 1), (3, 1), (3, 2), (4, 0), (5, 1), (5, 4), (6, 1), (6, 4)],
+        ),
+        [(2, 3), (2, 3)],
+    ),
+    # N1 N3 N4 and N0 N4 N6 are. With N2 on N4 two links turn freely; with N2 elsewhere N5 stays on N3
+    "two of them": (
+        in_line(
+            [1, 2, 0, 1, 0, 1, 2],
+            [(3, 1), (3, 2), (4, 0), (4, 1), (4, 3), (5, 2), (5, 4), (6, 0), (6, 2), (6, 4)],
+        ),
+        [(1, 3), (2, 4)],
+    ),
+    # N1 N3 N4 and N3 N4 N5 are, so N1 stays on N5, at rest between N0 and N2; the bar N3 N4 turns about both
+    "four of them": (
+        in_line(
+            [3, 2, 0, 0, 3, 2, 3],
+            [(2, 0), (2, 1), (3, 1), (4, 1), (4, 3), (5, 0), (5, 3), (5, 4), (6, 2), (6, 5)],
+        ),
+        [(1, 4)],
+    ),
+    # N0 N4 N5 and N3 N4 N5 are, so N3 stays on N0: N0 N4 N5 turns, and N6 about N0 = N1, or N1 about N2 = N6
+    "three of them": (
+        in_line(
+            [0, 0, 2, 0, 2, 3, 2],
+            [(2, 0), (2, 1), (3, 2), (4, 0), (4, 3), (5, 0), (5, 3), (5, 4), (6, 1), (6, 3)],
+        ),
+        [(2, 3), (2, 3)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAT_TRIANGLES)
+def test_linkages_with_flat_triangles(name):
+    """Branches that stay infinitesimally mobile along their whole length, by hand; also in other directions."""
+    m, known = FLAT_TRIANGLES[name]
+    for one in (m, copy_of(m, R=np.array([[0.6, -0.8], [0.8, 0.6]]), seed=4)):
+        b = sarrus.branches(one)
+        assert b.decided, str(b)
+        assert sorted((x.dimension, x.instantaneous) for x in b) == known

@@ -11,7 +11,7 @@ from sarrus.kinematics.configuration import read_poses
 from sarrus.model import structure
 from sarrus.verdict.joint_equations import make_joint_equations
 from sarrus.verdict.locked import find_locked
-from sarrus.verdict.misfit_repair import mend_geometry
+from sarrus.verdict.misfit_repair import repair_geometry
 from sarrus.verdict.mobility import measure_mobility
 
 # together they take several seconds
@@ -129,12 +129,12 @@ def test_simulation_rejected_or_allowed():
 def test_mended_dimensions_move_exactly(m):
     """The nearest dimensions found have one degree of freedom and one dependent equation all along a run."""
     locked = find_locked(make_joint_equations(m))
-    mended = mend_geometry(m, locked)
-    assert mended.left < 1e-12
+    repaired = repair_geometry(m, locked)
+    assert repaired.left < 1e-12
     # of the size of the misfit, not larger
-    assert mended.metres < 10 * locked.misfit
-    assert mended.radians * locked.length < 10 * locked.misfit
-    result = simulate(mended.mechanism, 2.0, 0.2)
+    assert repaired.metres < 10 * locked.misfit
+    assert repaired.radians * locked.length < 10 * locked.misfit
+    result = simulate(repaired.mechanism, 2.0, 0.2)
     assert result.status == "done"
     equations = result.joint_equations
     for pose in read_poses(equations.centers, result.model.body_rows, result.coordinates):
@@ -145,7 +145,7 @@ def test_mended_dimensions_move_exactly(m):
 
 @pytest.mark.slow
 def test_velocity_is_fitted_to_mended_dimensions():
-    """A velocity along the motion of the exact linkage is allowed after mending, and its change is said."""
+    """A velocity along the motion of the exact linkage is allowed after the repair, with a note."""
     m = longer_bricard(1e-6)
     speed = simulate(bricard(), 0.1).velocity("P2")[0]
     m.set_velocity("P2", speed)

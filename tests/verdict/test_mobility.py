@@ -310,7 +310,7 @@ def test_large_mechanism_is_swept():
     assert numbers(measure_inspection(300)[0]) == (1, 1, 1, 0, 0, ("regular",))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_thousand_windows():
     """N = 1000 and 4000, flat and upright, in the plane and in space: the time is linear in N."""
 

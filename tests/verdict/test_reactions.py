@@ -129,7 +129,7 @@ def test_door_on_two_balls():
         assert h.force_unique[:, :2].all()
         assert not h.force_unique[:, 2].any()
         assert "force z up to 98.1 N, shared" in str(h)
-    # at rest the weight at 0.4 m is held by a couple over 1.6 m
+    # at rest the weight at 0.4 m is balanced by a couple over 1.6 m
     assert np.isclose(high.force[0, 0], -20.0 * 9.81 * 0.4 / 1.6, rtol=1e-12)
     assert np.isclose(low.force[0, 0], 20.0 * 9.81 * 0.4 / 1.6, rtol=1e-12)
     assert np.allclose(low.force[:, 2] + high.force[:, 2], 20.0 * 9.81)

@@ -52,14 +52,14 @@ def joint_power(result):
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_random_mechanisms_with_every_joint(dimension):
     """Every body is balanced, and no joint does work."""
-    kinds, refused = set(), {}
+    kinds, rejected = set(), {}
     for seed in range(20):
         m = random_mechanism(seed, dimension, sliding=True)
         try:
             result = simulate(m, 0.2, 0.1)
         except MechanismError as error:
             # locked, or a body without inertia about an axis that no joint holds
-            refused[seed] = str(error)
+            rejected[seed] = str(error)
             continue
         assert result.status == "done", f"seed {seed}: {result.message}"
         reactions = result.reactions
@@ -68,7 +68,7 @@ def test_random_mechanisms_with_every_joint(dimension):
         assert np.abs(joint_power(result)).max(initial=0.0) < ROUND_OFF * size, f"seed {seed}"
         kinds |= {j.kind for j in m.joints}
     assert len(kinds) >= (4 if dimension == 2 else 9)
-    assert len(refused) <= 2, refused
+    assert len(rejected) <= 2, rejected
 
 
 def test_bead_on_a_turning_rod():
@@ -239,7 +239,7 @@ def test_all_outputs_at_once_are_each_alone():
         name = result.name
         # close to a crossing values grow with the inverse of the smallest singular value, and so does rounding
         room = 1e-11 / smallest.min() * np.abs(values).max(initial=1.0)
-        # at crossings they are limits along the motion, which one pose does not tell
+        # at crossings they are limits along the motion, which one pose does not determine
         away = ~result._near_crossings
         assert np.abs(found.values - values)[away].max() < room, name
         np.testing.assert_allclose(found.smallest[away], smallest[away], rtol=0, atol=1e-13)

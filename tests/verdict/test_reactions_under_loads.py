@@ -157,7 +157,7 @@ def add_loads(m, rng, user):
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_random_loads_are_balanced(dimension):
     """Every body is balanced: both ways to write the loads agree, for every joint and load."""
-    refused, loaded = {}, 0
+    rejected, loaded = {}, 0
     for seed in range(30):
         m = random_mechanism(seed, dimension, sliding=seed % 2 == 0)
         try:
@@ -166,12 +166,12 @@ def test_random_loads_are_balanced(dimension):
             result = simulate(m, 0.2, 0.1)
         except MechanismError as error:
             # locked, or a body without inertia about an axis that no joint holds
-            refused[seed] = str(error)
+            rejected[seed] = str(error)
             continue
         assert result.status == "done", f"seed {seed}: {result.message}"
         assert result.reactions.imbalance.max(initial=0.0) < ROUND_OFF, f"seed {seed}"
         loaded += len(m.springs) + len(m.forces) + len(m.torques) + len(m.torsions)
-    assert len(refused) <= 3, refused
+    assert len(rejected) <= 3, rejected
     assert loaded > 40
 
 

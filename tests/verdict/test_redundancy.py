@@ -140,7 +140,7 @@ FREER = {
 
 
 def two_planes():
-    """A body that slides on a plane, held to it twice, and on a cylinder across it."""
+    """A body that slides on a plane, constrained to it twice, and on a cylinder across it."""
     m = Mechanism("two planes", gravity=(0.0, 0.0, 0.0))
     m.body("a", 1.0, (0.0, 0.0, 0.0), (0.1, 0.2, 0.3))
     m.body("b", 1.0, (1.0, 0.5, 0.2), (0.1, 0.2, 0.3))

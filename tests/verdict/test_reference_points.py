@@ -68,12 +68,12 @@ def test_reactions_on_sliding_bodies(kind):
 @pytest.mark.slow
 def test_random_linkages_are_balanced_by_public_reactions():
     """Forces at the joints' points and moments about them balance every body of random linkages with sliders."""
-    refused, moved = {}, 0
+    rejected, moved = {}, 0
     for seed in range(100, 150):
         try:
             result = simulate(random_mechanism(seed, 3, sliding=True), 0.3, 0.1)
         except MechanismError as error:
-            refused[seed] = str(error)
+            rejected[seed] = str(error)
             continue
         check = sarrus.audit(result).checks[0]
         assert check.name == "Newton-Euler"
@@ -81,4 +81,4 @@ def test_random_linkages_are_balanced_by_public_reactions():
         # the equations refer to another point than the reactions: only such linkages can fail
         moved += bool(np.abs(result.reactions.offsets).max() > 1e-3)
     assert moved >= 5
-    assert len(refused) <= 5, refused
+    assert len(rejected) <= 5, rejected

@@ -149,7 +149,7 @@ def test_some_degrees_of_freedom_driven():
     m.drive("motor", "A", 0.0)
     found = inspect(m)
     assert (found.mobility_motion, found.driven.free_motion) == (2, 1)
-    assert "With 'motor' prescribed, 1 degree of freedom is left." in str(found)
+    assert "With 'motor' prescribed, 1 degree of freedom is left, of 'b'." in str(found)
     m.distance("jack", m.ground, "b", start=(1, 1), end=(2, 0))
     assert inspect(m).mobility_motion == 1
     m.drive("lift", "jack", np.sqrt(2.0))

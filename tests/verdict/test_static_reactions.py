@@ -71,7 +71,7 @@ def test_slider_crank_by_hand(angle):
 
 
 def test_driven_piston():
-    """The same driven at the piston: the torque on the crank is held by the force of the drive."""
+    """The same driven at the piston: the torque on the crank is balanced by the force of the drive."""
     m = slider_crank(0.9)
     m.drives.clear()
     m.drive("ram", "P", 0.0)
@@ -88,7 +88,7 @@ def test_driven_piston():
 
 @pytest.mark.parametrize("preload", [0.0, 30.0])
 def test_truss_with_tie_and_spring(preload):
-    """Two bars leaning on each other over a roller, held by a tie: thrust = tie + spring."""
+    """Two bars leaning on each other over a roller, connected by a tie: thrust = tie + spring."""
     m = Mechanism("truss", gravity=(0.0, 0.0))
     m.rod("left", (0, 0), (1, 1), mass=1)
     m.rod("right", (1, 1), (2, 0), mass=1)

@@ -96,6 +96,12 @@ def test_a_jansen_leg_by_keys(browser):
                 fields.nth(1).press("Enter")
             return before
 
+        # Enter shows the cross in the middle before it acts there; another tool leaves it where it is
+        page.locator("#picture canvas").focus()
+        for key in ("o", "Enter", "b"):
+            keys.press(key)
+        assert [fields.nth(k).input_value() for k in (0, 1)] == ["0", "0"]
+        assert parts(seen) == 0
         tool("o")
         settle(seen, typed("O") + 1)
         settle(seen, typed("B") + 1)

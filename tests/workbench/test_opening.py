@@ -17,7 +17,7 @@ from browser import open_browser
 
 # ends a test that hangs [s]
 PATIENCE = 600
-# what is started instead of a browser: it says how, to who reads the pipe
+# what is started instead of a browser: it writes how to the pipe
 STAND_IN = "#!/bin/sh\nprintf '%s\\n' \"$*\" > {pipe}\n"
 
 pytestmark = pytest.mark.slow

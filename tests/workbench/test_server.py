@@ -1,4 +1,4 @@
-"""The server: who is answered, what is rejected, that only the newest question counts, and how files are saved."""
+"""The server: which clients it answers, what it rejects, that only the newest request counts, saving."""
 
 import http.client
 import json
@@ -113,7 +113,7 @@ def test_a_code_is_exchanged_for_the_cookie_once(client):
     assert target[2:] not in text
     assert guard.token not in text
     assert client.request("GET", target)[0] == 403
-    # who has the cookie may come by an old address
+    # a client with the cookie may use an old address
     assert client.request("GET", target, Cookie=client.own["Cookie"])[0] == 200
     for target in ("/?code=", "/?code", "/?code=wrong", "/?code=a&code=b"):
         assert client.request("GET", target)[0] == 403
@@ -327,7 +327,7 @@ def test_what_is_being_answered_is_given_up_for_a_newer_question(client):
         if question.get("full"):
             inside.set()
             assert newer.wait(PATIENCE)
-            progress.tell(1.0, 2.0)
+            progress.report(1.0, 2.0)
             found["went on"] = True
         newer.set()
         return {}
@@ -447,7 +447,7 @@ def test_nothing_is_written_until_save_and_then_only_the_number(saved):
 
 
 def test_what_cannot_be_patched_is_written_again_and_reported(saved):
-    """A drawn change: the file loads, and the loss of comments is said."""
+    """A drawn change: the file loads, and a note reports the loss of comments."""
     client, path, data = saved
     new = client.ask("/edit", data=data, change={"do": "point", "at": [1.0, 0.0]})["data"]
     answer = client.ask("/save", data=new)

@@ -6,11 +6,15 @@ With x the coordinate of the drive and x' its rate, T the kinetic energy, and a,
     shaking force       - sum m a                 inertia force of the moving bodies on the frame
     shaking moment      - sum (r x m a + I alpha + w x I w)      about a point
     mechanical advantage of an output y           x' / y'
+
+Reflected inertia and mechanical advantage depend on the configuration alone. If the speed of the drive varies,
+they are read in a sweep over the same configurations at constant speed: where the drive is at rest, both formulas
+are 0 / 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,14 +27,22 @@ from ..kinematics.configuration import read_turns
 from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
 from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
-from ..quantities import shaking_force
+from ..quantities import (
+    clip_unbounded,
+    scales_of,
+    shaking_force,
+    show_number,
+    without_noise,
+)
 from ..scene import notebook_view
 from .driven import POSITIONS, cycle_times, find_period, kinematics
 from .four_bars import (
     FourBar,
+    InvertedSliderCrank,
     SliderCrank,
     SpatialFourBar,
     find_four_bars,
+    find_inverted_slider_cranks,
     find_slider_cranks,
     find_spatial_four_bars,
 )
@@ -38,10 +50,18 @@ from .four_bars import (
 if TYPE_CHECKING:
     from ..result import Result
 
+Loop = FourBar | SliderCrank | InvertedSliderCrank | SpatialFourBar
+
 # share of the largest rate of an output: at a smaller rate the output is at rest
 STANDS = 1e-9
+# share of the largest speed: a speed that varies less is constant
+CONSTANT = 1e-9
 # Newton steps from a sample to a limit position
 REFINEMENTS = 3
+# natural coordinates, which are of the order of one: bodies that are this close to where they began have returned
+RETURNS = 1e-6
+# turns of the drive after which a mechanism must have returned to have a cycle, and positions over a cycle
+MOST_TURNS, MOST_POSITIONS = 100, 7200
 
 
 @dataclass(frozen=True)
@@ -58,20 +78,24 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class DesignOutput:
-    """A body connected to the ground by a revolute or prismatic joint."""
+    """A body connected to the ground by a revolute or prismatic joint; without joint: a coordinate of a point.
 
-    joint: Joint
+    body: name of the body or point; direction: the axis of the joint, or the coordinate axis.
+    """
+
+    joint: Joint | None
     body: str
+    direction: tuple[float, ...]
 
     @property
     def turns(self) -> bool:
         """Whether the output coordinate is an angle."""
-        return self.joint.kind.row.coordinate == "angle"
+        return self.joint is not None and self.joint.kind.row.coordinate == "angle"
 
     @property
     def axis(self) -> Floats:
-        """Unit vector along the axis of the joint."""
-        axis = np.array(self.joint.axis, dtype=float)
+        """Unit vector along the direction."""
+        axis = np.array(self.direction, dtype=float)
         return np.asarray(axis / np.linalg.norm(axis))
 
 
@@ -130,7 +154,24 @@ class Design(Sentences):
     @cached_property
     def torque(self) -> Floats:
         """Torque [N m] or force [N] of the drive, shape (n,)."""
-        return self.result.drive_force(self.drive)
+        scale = self._force_scale * (self._size if self.turns else 1.0)
+        return without_noise(self.result.drive_force(self.drive), scale)
+
+    @property
+    def _size(self) -> float:
+        """Size of the mechanism [m]."""
+        return scales_of(self.result)["m"]
+
+    @cached_property
+    def _force_scale(self) -> float:
+        """What counts as a force [N]: the weight, the inertia forces, energy over size; rounding of it is zero."""
+        inertia = [
+            body.mass * np.linalg.norm(self.result.acceleration(body.name), axis=1)
+            for body in self._bodies
+        ]
+        largest = float(np.add.reduce(inertia).max(initial=0.0))
+        energy = float(self.result.kinetic_energy.max(initial=0.0)) / self._size
+        return max(scales_of(self.result)["N"], largest, energy)
 
     @property
     def power(self) -> Floats:
@@ -159,20 +200,54 @@ class Design(Sentences):
 
     @cached_property
     def reflected_inertia(self) -> Floats:
-        """Inertia of all bodies reflected to the drive [kg m^2], or [kg] for a travel, shape (n,).
+        """Inertia of all bodies reflected to the drive [kg m^2], or [kg] for a travel, shape (n,)."""
+        return self._per_speed(lambda result: 2.0 * result.kinetic_energy, 2)
 
-        NaN where the drive is at rest.
+    @cached_property
+    def _sweeps(self) -> tuple[tuple[Floats, Result, float], ...]:
+        """Runs at constant speed through the configurations of the samples.
+
+        For each: the sample that its outputs belong to, as numbers of outputs (NaN: none), the run, and its speed.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moves = np.abs(self.speed) > STANDS * np.abs(self.speed).max(initial=0.0)
-            return np.where(moves, 2.0 * self.result.kinetic_energy / self.speed**2, np.nan)
+        top = float(np.abs(self.speed).max(initial=0.0))
+        if np.ptp(self.speed) <= CONSTANT * top:
+            return ((np.arange(float(len(self.times))), self.result, float(self.speed[0])),)
+        return tuple(self._sweep(sign) for sign in (1.0, -1.0))
+
+    def _sweep(self, sign: float) -> tuple[Floats, Result, float]:
+        """The run from the initial configuration to the largest or smallest coordinate of the drive."""
+        start = float(self.input[0])
+        way = sign * (self.input - start)
+        # within rounding of the start both sweeps are right
+        span = float(way.max())
+        inside = way >= 0.0
+        if not span > 0.0:
+            return np.full(len(way), np.nan), self.result, 1.0
+        at, number = np.unique(np.append(way[inside], 0.0) / span, return_inverse=True)
+        mechanism = self.result.mechanism.copy()
+        mechanism.drives.clear()
+        mechanism.drive(self.drive, self.joint, Polynomial((start, sign * span)))
+        run = kinematics(mechanism, at)
+        which = np.full(len(way), np.nan)
+        which[inside] = np.where(number[:-1] < len(run.times), number[:-1], np.nan)
+        return which, run, sign * span
+
+    def _per_speed(self, read: Callable[[Result], Floats], power: int) -> Floats:
+        """A quantity over a power of the drive's speed, which depends on the configuration alone, shape (n,)."""
+        out = np.full(len(self.times), np.nan)
+        for which, run, speed in self._sweeps:
+            known = np.isfinite(which)
+            if known.any():
+                out[known] = read(run)[which[known].astype(int)] / speed**power
+        return out
 
     # the frame
 
     @cached_property
     def shaking_force(self) -> Floats:
         """Inertia force of the bodies on the frame [N], shape (n, dimension)."""
-        return shaking_force(self.result)
+        parts = shaking_force(self.result).T
+        return np.array([without_noise(part, self._force_scale) for part in parts]).T
 
     def shaking_moment(self, about: ArrayLike | None = None) -> Floats:
         """Inertia moment of the bodies on the frame [N m]: shape (n,) in 2-D, (n, 3) in 3-D.
@@ -180,9 +255,10 @@ class Design(Sentences):
         Parameters
         ----------
         about : array_like, optional
-            Reference point [m]; by default the driven joint at the start.
+            Reference point [m]; by default the driven joint at the start, of a distance joint its first end.
         """
-        place = self.result.model.origin(self.joint) if about is None else np.asarray(about, float)
+        joint = next(j for j in self.result.mechanism.joints if j.name == self.joint)
+        place = joint.places[0] if about is None else np.asarray(about, float)
         planar = self.result.model.dimension == 2
         total = np.zeros((len(self.times), 3))
         for body in self._bodies:
@@ -207,7 +283,9 @@ class Design(Sentences):
                 inertia = R @ body.inertia @ np.swapaxes(R, 1, 2)
                 spin = np.einsum("tij,tj->ti", inertia, w)
                 total += np.einsum("tij,tj->ti", inertia, alpha) + np.cross(w, spin)
-        return -total[:, 2] if planar else -total
+        scale = self._force_scale * self._size
+        total = np.array([without_noise(-part, scale) for part in total.T]).T
+        return total[:, 2] if planar else total
 
     @property
     def _bodies(self) -> list[Any]:
@@ -225,16 +303,25 @@ class Design(Sentences):
         """Slider-cranks in a planar mechanism."""
         return tuple(find_slider_cranks(self.result.mechanism))
 
+    @cached_property
+    def inverted_slider_cranks(self) -> tuple[InvertedSliderCrank, ...]:
+        """Loops of a planar mechanism with a moving slide: crank and slotted lever, or a cylinder on a lever."""
+        return tuple(find_inverted_slider_cranks(self.result.mechanism))
+
     @property
-    def loops(self) -> tuple[FourBar | SliderCrank | SpatialFourBar, ...]:
+    def loops(self) -> tuple[Loop, ...]:
         """Four-bar linkages, then slider-cranks."""
-        return (*self.four_bars, *self.slider_cranks, *self.spatial_four_bars)
+        return (
+            *self.four_bars,
+            *self.slider_cranks,
+            *self.inverted_slider_cranks,
+            *self.spatial_four_bars,
+        )
 
     @cached_property
     def spatial_four_bars(self) -> tuple[SpatialFourBar, ...]:
         """Loops in space whose coupler has a ball at each end, such as RSSR; the drive is at their input."""
-        found = find_spatial_four_bars(self.result.mechanism)
-        return tuple(x.reversed() if x.joints[3] == self.joint else x for x in found)
+        return tuple(_find_spatial(self.result.mechanism, self.joint))
 
     @cached_property
     def transmission_angles(self) -> dict[str, Floats]:
@@ -256,21 +343,20 @@ class Design(Sentences):
 
         A joint that connects several bodies has one output per body: "B on knee".
         """
-        ground, out = Mechanism.GROUND, {}
-        for joint in self.result.mechanism.joints:
-            if ground not in joint.bodies or joint.name == self.joint:
-                continue
-            if joint.kind.row.coordinate not in ("angle", "travel"):
-                continue
-            for body in (b for b in joint.bodies if b != ground):
-                label = joint.name if len(joint.bodies) == 2 else f"{joint.name} on {body}"
-                out[label] = DesignOutput(joint, body)
-        return out
+        return _find_outputs(self.result.mechanism, self.joint)
+
+    def _find_output(self, name: str) -> DesignOutput:
+        """An output by its name, or a coordinate of a joint, point or body: "platform.y"."""
+        point, _, letter = name.rpartition(".")
+        axes = "xyz"[: self.result.model.dimension]
+        if name not in self.outputs and point in self.result.model.points and letter in axes:
+            return DesignOutput(None, point, tuple(float(letter == axis) for axis in axes))
+        return pick(self.outputs, name, "output")
 
     def output_rates(self, output: str, result: Result | None = None) -> tuple[Floats, Floats]:
         """First and second time derivative of an output [rad/s or m/s, and per second], shape (n,)."""
         result = self.result if result is None else result
-        found = pick(self.outputs, output, "output")
+        found = self._find_output(output)
         if not found.turns:
             axis = found.axis
             return result.velocity(found.body) @ axis, result.acceleration(found.body) @ axis
@@ -282,8 +368,8 @@ class Design(Sentences):
     def output_values(self, output: str, result: Result | None = None) -> Floats:
         """Coordinate of an output [rad or m], 0 at the start, shape (n,)."""
         result = self.result if result is None else result
-        found = pick(self.outputs, output, "output")
-        if found.turns:
+        found = self._find_output(output)
+        if found.joint is not None and found.turns:
             return result.angle(found.joint.name, Mechanism.GROUND, found.body)
         moved = result.position(found.body) - result.model.origin(found.body)
         return np.asarray(moved @ found.axis)
@@ -292,27 +378,69 @@ class Design(Sentences):
         """Output force or torque over that of the drive, without losses and inertia, shape (n,).
 
         It equals the rate of the drive over that of the output: infinite at limit positions of the output, 0 where
-        the drive is at a dead centre.
+        the drive is at a dead centre. The output is one of `outputs`, or a coordinate of a joint, point or body:
+        "platform.y".
+
+        Parameters
+        ----------
+        output : str
+            Name of an output: a joint on the ground that is not driven, such as "D".
         """
-        rate, _ = self.output_rates(output)
         with np.errstate(divide="ignore"):
-            return np.asarray(self.speed / rate)
+            return np.asarray(1.0 / self._ratio(output))
+
+    def advantage_unit(self, output: str) -> str:
+        """Unit of the mechanical advantage of an output: 1, or a force over a torque and the reverse."""
+        if self._find_output(output).turns == self.turns:
+            return "1"
+        return "1/m" if self.turns else "m"
+
+    def _ratio(self, output: str) -> Floats:
+        """Derivative of an output with respect to the coordinate of the drive, shape (n,)."""
+        return self._per_speed(lambda result: self.output_rates(output, result)[0], 1)
 
     def limits(self, output: str) -> tuple[Limit, ...]:
-        """Limit positions of an output, where it reverses (dead centres if it is the input), in order of time."""
-        rate, _ = self.output_rates(output)
-        near = np.abs(rate) <= STANDS * np.abs(rate).max(initial=0.0)
-        sign = np.sign(np.where(near, 0.0, rate))
+        """Limit positions of an output, where it reverses while the drive goes on, in order of time.
+
+        They are dead centres if the output becomes the input. The output is as in `mechanical_advantage`.
+
+        Parameters
+        ----------
+        output : str
+            Name of an output: a joint on the ground that is not driven, such as "D".
+
+        Returns
+        -------
+        tuple of Limit
+            Time, coordinate of the drive and of the output at each limit position.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism("crank-rocker")
+        >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+        >>> len(sarrus.design(m, joint="A", speed=10.0).limits("D"))
+        2
+        """
+        ratio = self._ratio(output)
+        near = ~(np.abs(ratio) > STANDS * np.nanmax(np.abs(ratio), initial=0.0))
+        if self.period is not None:
+            # both ends of a cycle are one configuration
+            near[[0, -1]] = near[0] or near[-1]
+        sign = np.sign(np.where(near, 0.0, ratio))
         if not sign.any():
             return ()
         # a sample at rest takes the sign of the next moving sample
         for i in range(len(sign) - 2, -1, -1):
             sign[i] = sign[i] or sign[i + 1]
         found = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+        if near[-1] and self.period is not None and sign[-2] * sign[0] < 0:
+            found = np.append(0, found)
         if not len(found):
             return ()
         t, h = self.times, np.diff(self.times)
-        share = np.abs(rate[found]) / (np.abs(rate[found]) + np.abs(rate[found + 1]))
+        size = np.where(near, 0.0, np.abs(ratio))
+        share = size[found] / (size[found] + size[found + 1])
         moments = t[found] + h[found] * share
         for _ in range(REFINEMENTS):
             there = self.result.at(moments)
@@ -335,19 +463,43 @@ class Design(Sentences):
         ------
         ValueError
             If the output does not have exactly one limit position at each end.
+
+        Parameters
+        ----------
+        output : str
+            Name of an output: a joint on the ground that is not driven, such as "D".
         """
         limits = self.limits(output)
-        if len(limits) != 2 or self.period is None:
+        if not self._has_two_ends(limits) or self.period is None:
             raise ValueError(
-                f"output '{output}' has {len(limits)} limit positions in a cycle; a time ratio needs two"
+                f"output '{output}' has {len(limits)} limit positions in a cycle; a time ratio needs one at "
+                "each end"
             )
         stroke = limits[1].time - limits[0].time
         return float(max(stroke, self.period - stroke) / min(stroke, self.period - stroke))
 
+    @staticmethod
+    def _has_two_ends(limits: tuple[Limit, ...]) -> bool:
+        """Whether there is one limit position at each end of the motion."""
+        return sorted(limit.largest for limit in limits) == [False, True]
+
     # points
 
     def coupler_curve(self, body: str, at: ArrayLike) -> Floats:
-        """Path of the body point that is at the given coordinates [m] at the start, shape (n, dimension)."""
+        """Path of the body point that is at the given coordinates [m] at the start, shape (n, dimension).
+
+        Parameters
+        ----------
+        body : str
+            A body.
+        at : array_like
+            Initial coordinates of the point [m].
+
+        Returns
+        -------
+        array
+            Positions of the point [m], shape (n, dimension).
+        """
         result = self.result
         known = {b.name: b for b in result.mechanism.bodies}
         arm = np.asarray(at, float) - pick(known, body, "body").center
@@ -365,6 +517,13 @@ class Design(Sentences):
         """Instant centre of the motion of one body relative to another [m], shape (n, 2); planar mechanisms only.
 
         NaN where the relative motion is a pure translation: the centre is at infinity.
+
+        Parameters
+        ----------
+        first : str
+            A body.
+        second : str, optional
+            The body relative to which it moves. Default: the ground.
         """
         if self.result.model.dimension != 2:
             raise MechanismError("instant centres are points of planar mechanisms")
@@ -407,7 +566,8 @@ class Design(Sentences):
         for name, values in self.transmission_angles.items():
             out[f"{name}.transmission angle [rad]"] = values
         for name in self.outputs:
-            out[f"{name}.mechanical advantage [1]"] = self.mechanical_advantage(name)
+            label = f"{name}.mechanical advantage [{self.advantage_unit(name)}]"
+            out[label] = self.mechanical_advantage(name)
         for axis, values in zip("xyz", self.shaking_force.T, strict=False):
             out[f"shaking force {axis} [N]"] = values
         moment = np.atleast_2d(self.shaking_moment().T)
@@ -468,12 +628,28 @@ class Design(Sentences):
         for name, output in self.outputs.items():
             unit = "rad" if output.turns else "m"
             out[f"{name}.range [{unit}]"] = float(np.ptp(self.output_values(name)))
-            if self.period is not None and len(self.limits(name)) == 2:
+            advantage = np.abs(self.mechanical_advantage(name))
+            label = f"{name}.least mechanical advantage [{self.advantage_unit(name)}]"
+            # it is zero at a dead centre, and next to it depends on the choice of times
+            least = float(np.nanmin(advantage, initial=np.inf))
+            out[label] = least if self.result.success and np.isfinite(least) else np.nan
+            if self.period is not None and self._has_two_ends(self.limits(name)):
                 out[f"{name}.time ratio [1]"] = self.time_ratio(name)
         return out
 
     def number(self, name: str) -> float:
-        """One number of the summary by its name without unit: "peak torque", "D.time ratio"."""
+        """One number of the summary by its name without unit: "peak torque", "D.time ratio".
+
+        Parameters
+        ----------
+        name : str
+            Name without unit, such as "peak torque" or "D.time ratio".
+
+        Returns
+        -------
+        float
+            The number in SI units.
+        """
         return pick({_bare(key): value for key, value in self.numbers().items()}, name, "quantity")
 
     def __str__(self) -> str:
@@ -482,6 +658,10 @@ class Design(Sentences):
     def _lines(self) -> Iterator[str]:
         kind = "turned" if self.turns else "moved"
         cycle = f"a cycle of {self.period:.6g} s" if self.period else f"{self.times[-1]:.6g} s"
+        turns = (
+            round(float(np.ptp(self.input)) / (2.0 * np.pi)) if self.period and self.turns else 1
+        )
+        cycle += f" ({turns} turns)" if turns > 1 else ""
         yield (
             f"{self.result.name}: joint '{self.joint}' is {kind} by drive '{self.drive}', {cycle}, "
             f"{len(self.times)} positions."
@@ -494,11 +674,10 @@ class Design(Sentences):
             yield f"Four-bar {loop.name} ({lengths} m): {loop.kind}{self._input_range(loop)}."
         for spatial in self.spatial_four_bars:
             yield f"S{spatial.kind[1:]} {spatial.name}."
-        for crank in self.slider_cranks:
-            yield (
-                f"Slider-crank {crank.name} (crank {crank.crank:.4g}, rod {crank.rod:.4g}, offset "
-                f"{crank.offset:.4g} m): {crank.kind}."
-            )
+        for text in (x.describe() for x in self.slider_cranks):
+            yield f"{text}."
+        for text in (x.describe() for x in self.inverted_slider_cranks):
+            yield f"{text}."
         for name, output in self.outputs.items():
             where = ", ".join(self._show(limit, output.turns) for limit in self.limits(name))
             if where:
@@ -508,7 +687,9 @@ class Design(Sentences):
                 continue
             label, _, unit = quantity.rpartition(" [")
             shown = (
-                f"{np.degrees(value):.4g} degrees" if unit == "rad]" else f"{value:.4g} {unit[:-1]}"
+                f"{np.degrees(value):.4g} degrees"
+                if unit == "rad]"
+                else f"{show_number(value, 4)} {unit[:-1]}"
             )
             yield f"{label.replace('.', ': ', 1)}: {shown.removesuffix(' 1')}"
 
@@ -556,6 +737,17 @@ def design(
         Torque, power, reflected inertia, shaking force and moment, four-bars with Grashof class and transmission
         angles, limit positions, time ratios, mechanical advantage, instant centres and coupler curves. It prints
         as sentences.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("crank-rocker")
+    >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    >>> found = sarrus.design(m, joint="A", speed=10.0)
+    >>> found.four_bars[0].kind
+    'crank-rocker'
+    >>> f"{found.peak_torque:.2f} N m"
+    '1.87 N m'
     """
     if joint is not None:
         mechanism = mechanism.copy()
@@ -563,6 +755,38 @@ def design(
         # text with a unit is read by the drive
         rate: Any = speed if isinstance(speed, str) else float(speed)
         mechanism.drive("drive", joint, Polynomial((_start_of(mechanism, joint), rate)))
+    check_one_drive(mechanism)
+    drive = mechanism.drives[0].name
+    period = find_period(mechanism, drive)
+    moments = cycle_times(mechanism, POSITIONS) if times is None else times
+    result = kinematics(mechanism, moments)
+    if len(result.times) < 2:
+        raise MechanismError(f"mechanism '{mechanism.name}' cannot be driven: {result.message}")
+    if times is None and period is not None and result.success and not _returns(result):
+        # gears, and change points, repeat after several turns of the drive
+        turns = _count_turns(mechanism, period)
+        if turns is None:
+            period = None
+        else:
+            period *= turns
+            count = min(turns * (POSITIONS - 1), MOST_POSITIONS)
+            result = kinematics(mechanism, np.linspace(0.0, period, count + 1))
+    return Design(result, drive, period if result.success else None)
+
+
+def _returns(result: Result, sample: int = -1) -> bool:
+    """Whether all bodies are where they began, at a sample."""
+    return bool(np.abs(result.coordinates[sample] - result.coordinates[0]).max() <= RETURNS)
+
+
+def _count_turns(mechanism: Mechanism, period: float) -> int | None:
+    """Turns of the drive after which all bodies are where they began; None if they are too many."""
+    result = kinematics(mechanism, period * np.arange(MOST_TURNS + 1.0))
+    return next((k for k in range(1, len(result.times)) if _returns(result, k)), None)
+
+
+def check_one_drive(mechanism: Mechanism) -> None:
+    """Raise an error unless a mechanism has one drive."""
     if len(mechanism.drives) != 1:
         pins = ", ".join(
             f"'{j.name}'"
@@ -573,15 +797,29 @@ def design(
             f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives; design() needs one: add a drive, "
             f"or give joint=, one of {pins or 'its joints'}"
         )
-    drive = mechanism.drives[0].name
-    period = find_period(mechanism, drive)
-    moments = times
-    if times is None:
-        moments = cycle_times(mechanism, POSITIONS)
-    result = kinematics(mechanism, moments)
-    if len(result.times) < 2:
-        raise MechanismError(f"mechanism '{mechanism.name}' cannot be driven: {result.message}")
-    return Design(result, drive, period if result.success else None)
+
+
+def list_numbers(mechanism: Mechanism) -> list[str]:
+    """Names without unit of the numbers that a design of a mechanism with one drive can have; nothing is run."""
+    check_one_drive(mechanism)
+    driven = mechanism.drives[0].joint
+    joint = next(j for j in mechanism.joints if j.name == driven)
+    word = "torque" if joint.kind.row.coordinate == "angle" else "force"
+    names = [f"peak {word}", f"RMS {word}", "peak power", "largest reflected inertia"]
+    names += ["peak shaking force", "peak shaking moment"]
+    loops: tuple[Loop, ...] = (
+        *find_four_bars(mechanism),
+        *find_slider_cranks(mechanism),
+        *find_inverted_slider_cranks(mechanism),
+        *_find_spatial(mechanism, driven),
+    )
+    names += [
+        f"{loop.name}.least transmission angle"
+        for loop in loops
+        if loop.bodies[0] == Mechanism.GROUND
+    ]
+    words = ("range", "least mechanical advantage", "time ratio")
+    return names + [f"{name}.{x}" for name in _find_outputs(mechanism, driven) for x in words]
 
 
 def unit_of_number(name: str) -> str:
@@ -603,6 +841,26 @@ def unit_of_number(name: str) -> str:
 _DRAWN = ("drive torque", "drive force", "transmission angle", "mechanical advantage")
 
 
+def _find_outputs(mechanism: Mechanism, driven: str) -> dict[str, DesignOutput]:
+    """Bodies on undriven joints of the ground, keyed by the name of the joint."""
+    ground, out = Mechanism.GROUND, {}
+    for joint in mechanism.joints:
+        if ground not in joint.bodies or joint.name == driven:
+            continue
+        if joint.kind.row.coordinate not in ("angle", "travel"):
+            continue
+        for body in (b for b in joint.bodies if b != ground):
+            label = joint.name if len(joint.bodies) == 2 else f"{joint.name} on {body}"
+            out[label] = DesignOutput(joint, body, tuple(() if joint.axis is None else joint.axis))
+    return out
+
+
+def _find_spatial(mechanism: Mechanism, driven: str) -> Iterator[SpatialFourBar]:
+    """Spatial four-bars with the drive at their input."""
+    for loop in find_spatial_four_bars(mechanism):
+        yield loop.reversed() if loop.joints[3] == driven else loop
+
+
 def _item(columns: dict[str, str], values: dict[str, Floats], name: str) -> tuple[str, Floats]:
     """A column by its name without unit."""
     found = pick(columns, name, "column")
@@ -610,8 +868,8 @@ def _item(columns: dict[str, str], values: dict[str, Floats], name: str) -> tupl
 
 
 def _shown(column: str, values: Floats, degrees: bool) -> tuple[str, Floats]:
-    """A column with its unit, radians converted to degrees on request; infinite values are left out."""
-    finite = np.where(np.isfinite(values), values, np.nan)
+    """A column with its unit, radians converted to degrees on request, without values near infinite ones."""
+    finite = clip_unbounded(values) if ".mechanical advantage" in column else values
     if not degrees or "[rad" not in column:
         return column, finite
     return column.replace("[rad", "[deg"), np.degrees(finite)

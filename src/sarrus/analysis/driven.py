@@ -49,6 +49,15 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     ------
     MechanismError
         If there are degrees of freedom without a drive, or if the drive has no known cycle.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("crank-rocker")
+    >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    >>> _ = m.drive("motor", "A", sarrus.Polynomial([0, "60 rpm"]))
+    >>> sarrus.kinematics(m, [0.0, 0.1, 0.2]).position("C").shape
+    (3, 2)
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
@@ -65,9 +74,9 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     alone.angular_velocities.clear()
     result = simulate(alone, duration, outputs=moments, dense=True)
     # SciPy and the compiler are already loaded here
-    from ..run_single import is_held
+    from ..run_single import is_immobile
 
-    if not is_held(result.model):
+    if not is_immobile(result.model):
         _reject(mechanism, count_free(mechanism))
     return result
 
@@ -81,9 +90,12 @@ def count_free(mechanism: Mechanism) -> int:
 
 def _reject(mechanism: Mechanism, free: int) -> None:
     if free:
+        driven = inspect(mechanism).driven
+        bodies = [f"'{body}'" for body in (() if driven is None else driven.moving)]
+        of = f" of {', '.join(bodies)}" if bodies else ""
         raise MechanismError(
-            f"mechanism '{mechanism.name}' has {free} degree{'s' * (free > 1)} of freedom that no drive moves; "
-            "add a drive for each, or use simulate()"
+            f"mechanism '{mechanism.name}' has {free} degree{'s' * (free > 1)} of freedom{of} that no drive "
+            "moves; add a drive for each, weld what need not move, or use simulate()"
         )
 
 

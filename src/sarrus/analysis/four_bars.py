@@ -112,6 +112,11 @@ class SliderCrank:
         turns = self.crank + abs(self.offset) <= self.rod
         return "slider-crank" + ("" if turns else " whose crank does not turn fully")
 
+    def describe(self) -> str:
+        """Its joints, lengths and kind, in words."""
+        lengths = f"crank {self.crank:.4g}, rod {self.rod:.4g}, offset {self.offset:.4g} m"
+        return f"Slider-crank {self.name} ({lengths}): {self.kind}"
+
     @property
     def stroke(self) -> float:
         """Distance between the dead centres of the slider [m], if the crank rotates fully."""
@@ -126,6 +131,62 @@ class SliderCrank:
         turn = _turn_of(result, joint.bodies[0])
         along = np.einsum("tij,j->ti", turn, axis)
         return 0.5 * np.pi - _acute(_angle_between(start - end, along))
+
+
+@dataclass(frozen=True)
+class InvertedSliderCrank:
+    """A loop of three pins and a slide between two moving bodies.
+
+    bodies: ground, crank, block, lever; joints: ground to crank, crank to block, block to lever (the slide), lever
+    to ground; ground and crank: distances between their pins [m]; offset: distance of the lever's ground pin from
+    the path of the crank's pin along the lever [m]; driven: the joint of the loop that has a drive, if any.
+    """
+
+    bodies: tuple[str, str, str, str]
+    joints: tuple[str, str, str, str]
+    ground: float
+    crank: float
+    offset: float
+    driven: str
+
+    @property
+    def name(self) -> str:
+        """Names of its joints, as "O-A-slot-D"."""
+        return "-".join(self.joints)
+
+    @property
+    def kind(self) -> str:
+        """Its motion, in words: a cylinder, or which of crank and lever turn fully."""
+        if self.driven == self.joints[2]:
+            return f"cylinder that moves '{self.bodies[1]}'"
+        gap = self.ground - self.crank
+        if abs(gap) <= CHANGE_POINT * (self.ground + self.crank):
+            return "change point"
+        if abs(self.offset) > abs(gap):
+            return "its crank does not turn fully"
+        return "its crank turns fully, its lever " + ("rocks" if gap > 0 else "turns, too")
+
+    def describe(self) -> str:
+        """Its joints, lengths and kind, in words."""
+        lengths = f"ground {self.ground:.4g}, crank {self.crank:.4g}, offset {self.offset:.4g} m"
+        return f"Inverted slider-crank {self.name} ({lengths}): {self.kind}"
+
+    def measure_transmission(self, result: Result) -> Floats:
+        """Transmission angle [rad], 0 to pi/2, shape (n,).
+
+        Its sine is the share of the force that moves the output, without inertia: a cylinder pushes along the line
+        of its pins, a slot perpendicular to itself. The output is the lever, and the crank if cylinder or lever is
+        driven.
+        """
+        fixed, pin, _, pivot = (result.position(joint) for joint in self.joints)
+        if self.driven == self.joints[2]:
+            return _acute(_angle_between(pin - pivot, pin - fixed))
+        slide = next(j for j in result.mechanism.joints if j.name == self.joints[2])
+        along = np.einsum(
+            "tij,j->ti", _turn_of(result, self.bodies[3]), np.array(slide.axis, float)
+        )
+        arm = pin - fixed if self.driven == self.joints[3] else pin - pivot
+        return 0.5 * np.pi - _acute(_angle_between(along, arm))
 
 
 @dataclass(frozen=True)
@@ -184,7 +245,7 @@ def find_spatial_four_bars(mechanism: Mechanism) -> list[SpatialFourBar]:
     if mechanism.dimension != 3:
         return []
     ground, pairs = mechanism.GROUND, [j for j in mechanism.joints if len(j.bodies) == 2]
-    held = {
+    ground_joints = {
         next(b for b in j.bodies if b != ground): j
         for j in pairs
         if ground in j.bodies and j.kind.row.coordinate in _LETTERS and j.axis is not None
@@ -195,9 +256,9 @@ def find_spatial_four_bars(mechanism: Mechanism) -> list[SpatialFourBar]:
         if len(own) != 2 or not all(j.kind.value in _BALLS and j in pairs for j in own):
             continue
         ends = [next(b for b in j.bodies if b != coupler) for j in own]
-        if ends[0] == ends[1] or not all(end in held for end in ends):
+        if ends[0] == ends[1] or not all(end in ground_joints for end in ends):
             continue
-        first, last = (held[end] for end in ends)
+        first, last = (ground_joints[end] for end in ends)
         joints = (first, *own, last)
         letters = [_BALLS.get(j.kind.value) or _LETTERS[str(j.kind.row.coordinate)] for j in joints]
         a, b, c, d = (j.name for j in joints)
@@ -247,14 +308,56 @@ def find_slider_cranks(mechanism: Mechanism) -> list[SliderCrank]:
                 continue
             for crank, rod in ((c, r) for c in cranks for r in rods if c != r):
                 fixed, moving, end = (_at(j) for j in (first, second, third))
-                axis = np.array(guide.axis, dtype=float)
-                d = end - fixed
-                offset = float(axis[0] * d[1] - axis[1] * d[0]) / float(np.linalg.norm(axis))
+                offset = _offset(guide, end - fixed)
                 sizes = [float(np.linalg.norm(x)) for x in (moving - fixed, end - moving)]
                 bodies = (ground, crank, rod, slider)
                 joints = (first.name, second.name, third.name, guide.name)
                 found.append(SliderCrank(bodies, joints, sizes[0], sizes[1], offset))
     return found
+
+
+def find_inverted_slider_cranks(mechanism: Mechanism) -> list[InvertedSliderCrank]:
+    """All loops ground - crank - block - lever of a planar mechanism: three pins and a slide on the lever."""
+    if mechanism.dimension != 2:
+        return []
+    ground, driven = mechanism.GROUND, {drive.joint for drive in mechanism.drives}
+    pins = [j for j in mechanism.joints if j.kind.row.coordinate == "angle"]
+    slides = [
+        j
+        for j in mechanism.joints
+        if j.kind.row.coordinate == "travel" and ground not in j.bodies and j.axis is not None
+    ]
+    found = []
+    for slide in slides:
+        for block, lever in (slide.bodies, slide.bodies[::-1]):
+            for first, second, last in permutations(pins, 3):
+                cranks = set(first.bodies) & set(second.bodies) - {ground, block, lever}
+                if ground not in first.bodies or not {ground, lever} <= set(last.bodies):
+                    continue
+                if block not in second.bodies:
+                    continue
+                fixed, pin, pivot = (_at(j) for j in (first, second, last))
+                joints = (first.name, second.name, slide.name, last.name)
+                found += [
+                    InvertedSliderCrank(
+                        (ground, crank, block, lever),
+                        joints,
+                        float(np.linalg.norm(pivot - fixed)),
+                        float(np.linalg.norm(pin - fixed)),
+                        _offset(slide, pin - pivot),
+                        next((name for name in joints if name in driven), ""),
+                    )
+                    for crank in sorted(cranks)
+                ]
+    return found
+
+
+def _offset(slide: Joint, d: Floats) -> float:
+    """Component of a vector across the axis of a slide, without the sign of a zero."""
+    axis = np.array(slide.axis, dtype=float)
+    across = float(axis[0] * d[1] - axis[1] * d[0]) / float(np.linalg.norm(axis))
+    # rounding must not show as an offset
+    return across if abs(across) > CHANGE_POINT * float(np.linalg.norm(d)) else 0.0
 
 
 def _loops(

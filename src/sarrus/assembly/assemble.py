@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
+from scipy import sparse
 
 from .. import assembly, verdict
 from ..arrays import Flags, Floats
@@ -17,9 +19,9 @@ from ..mechanism import (
     MechanismError,
     check_mechanism,
     find_gaps,
-    loosen_rods,
     move_bodies,
     resize_rods,
+    turn_rods_into_bodies,
     without_drives,
 )
 from ..names import describe_known, suggests
@@ -84,7 +86,7 @@ class Assembly(Sentences):
 
     def __str__(self) -> str:
         if self.unmoved:
-            return f"'{self.mechanism.name}' is assembled as it stands; nothing was moved"
+            return f"'{self.mechanism.name}' is closed as given; nothing was moved"
         how = f" from random start {self.start}" if self.start else ""
         text = (
             f"'{self.mechanism.name}' was assembled{how} in {self.iterations} steps: the largest gap was "
@@ -176,6 +178,21 @@ def assemble(
     ------
     AssemblyError
         If the mechanism cannot be closed; with the loop, its gap and the nearest configuration.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("four-bar")
+    >>> _ = m.rod("crank", (0, 0), (0, 1), mass=1)
+    >>> _ = m.rod("coupler", (0, 1.1), (2, 1.1), mass=1)
+    >>> _ = m.rod("rocker", (2, 0), (2, 1.5), mass=1)
+    >>> _ = m.revolute("A", m.ground, "crank", at=(0, 0))
+    >>> _ = m.revolute("B", "crank", "coupler", at=[(0, 1), (0, 1.1)])
+    >>> _ = m.revolute("C", "coupler", "rocker", at=[(2, 1.1), (2, 1.5)])
+    >>> _ = m.revolute("D", "rocker", m.ground, at=(2, 0))
+    >>> done = sarrus.assemble(m)
+    >>> sarrus.inspect(done.mechanism).mobility_motion
+    1
     """
     given = {"weights": weights, "fixed": fixed, "misfit": misfit, "lengths": lengths}
     return assemble_branches(mechanism, 1, **given)[0]  # type: ignore[arg-type]
@@ -214,6 +231,20 @@ def assemble_branches(
     ------
     AssemblyError
         If the mechanism cannot be closed.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("four-bar")
+    >>> _ = m.rod("crank", (0, 0), (0, 1), mass=1)
+    >>> _ = m.rod("coupler", (0, 1.1), (2, 1.1), mass=1)
+    >>> _ = m.rod("rocker", (2, 0), (2, 1.5), mass=1)
+    >>> _ = m.revolute("A", m.ground, "crank", at=(0, 0))
+    >>> _ = m.revolute("B", "crank", "coupler", at=[(0, 1), (0, 1.1)])
+    >>> _ = m.revolute("C", "coupler", "rocker", at=[(2, 1.1), (2, 1.5)])
+    >>> _ = m.revolute("D", "rocker", m.ground, at=(2, 0))
+    >>> len(sarrus.assemble_branches(m, 2))
+    2
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
@@ -250,7 +281,7 @@ def _written(
     mechanism: Mechanism, equations: JointEquations, found: Closing, before: dict[str, Gap]
 ) -> Assembly:
     """The mechanism at a closed configuration, and the record."""
-    moved = loosen_rods(
+    moved = turn_rods_into_bodies(
         move_bodies(mechanism, assembly.loop_closing.moves_to(mechanism, equations, found.pose))
     )
     sentences = assembly.velocities.fit_velocities(moved)
@@ -301,9 +332,6 @@ def _weights(
 
 def _reached(equations: JointEquations) -> Flags:
     """Bodies connected to an open joint, without paths through the ground."""
-    from scipy import sparse
-    from scipy.sparse.csgraph import connected_components
-
     pairs, tied = equations.pair_bodies, equations.row_other >= 0
     # a coupling connects across the ground
     ends = [pairs[number[tied]].max(axis=1) for number in (equations.row_pair, equations.row_other)]
@@ -311,7 +339,7 @@ def _reached(equations: JointEquations) -> Flags:
     free = free[(free >= 0).all(axis=1)]
     n = len(equations.bodies)
     links = sparse.coo_array((np.ones(len(free)), (free[:, 0], free[:, 1])), shape=(n, n))
-    _, part = connected_components(links, directed=False)
+    _, part = scipy.sparse.csgraph.connected_components(links, directed=False)
     # gaps of rounding size count as closed
     size = np.where(equations.row_about, 1.0, equations.length + np.abs(equations.origin).max())
     open_ = np.abs(equations.gaps(equations.start())) > CLOSED_ASSEMBLY * size
@@ -325,8 +353,8 @@ def _cannot_close(mechanism: Mechanism, equations: JointEquations, found: Closin
         mechanism, assembly.loop_closing.moves_to(mechanism, equations, found.pose), closed=False
     )
     message = (
-        f"mechanism '{mechanism.name}': {sentence}; check the lengths of its bodies and their joint places. The "
-        "position is in .nearest, the gap of each joint in .gaps"
+        f"mechanism '{mechanism.name}': {sentence}; check the lengths of its bodies and the positions of their "
+        "joints. The configuration is in .nearest, the gap of each joint in .gaps"
     )
     gaps = assembly.loop_closing.joint_gaps(equations, found.gaps)
     return AssemblyError(message, nearest, gaps, tuple(loop), sentence)

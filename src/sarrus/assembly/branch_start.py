@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import null_space
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.configuration import read_poses, read_spins
 from ..kinematics.constraints import Constraints
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.mechanism import move_bodies
+from ..model import make_model
 from ..verdict.branches import Branch, trace
 from ..verdict.joint_equations import make_joint_equations
 from .loop_closing import moves_to
@@ -24,6 +26,7 @@ from .velocities import solve_start_velocity
 
 if TYPE_CHECKING:
     from ..kernels.layout import Form
+    from ..model import Model
 
 # distance from the singular configuration, and separation of the branches there, in link lengths
 LEAST, PARTED = 1e-3, 1e-6
@@ -32,6 +35,8 @@ STEPS = 200
 # smallest singular value of J there that is nonzero on the branch, if the path leads so far: with a smaller one a
 # run cannot meet its tolerance
 FIRM = 1e-6
+# share of the forces that acts along infinitesimal velocities; the curvature of a path is accurate to less
+PUSHED = 0.01
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,8 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
         raise MechanismError(
             f"follow: the branch belongs to '{model.name}', whose bodies are not those of '{mechanism.name}'"
         )
-    x = _small(branch)
+    path = _small(branch)
+    x = path[1]
     q = site.coordinates + x
     direction = _tangent(model.form, q, branch)
     speed = _speed(mechanism, branch, x, direction)
@@ -70,30 +76,48 @@ def start_on_branch(mechanism: Mechanism, branch: Branch) -> BranchStart:
     pose = read_poses(equations.centers, model.body_rows, q[None])[0]
     moved = move_bodies(mechanism, moves_to(model.mechanism, equations, pose))
     _set_velocities(moved, branch, q, speed * direction)
-    away = _distance(mechanism, moved)
+    ways = (model.places @ x).reshape(len(model.points), model.dimension)
+    away = float(np.linalg.norm(ways, axis=1).max())
     text = f"starts on the branch, {away:.3g} m from the singular configuration"
     if branch.instantaneous > branch.dimension:
         text += (
             f"; along it the instantaneous mobility is {branch.instantaneous}, the finite {branch.dimension}: its "
-            "joint equations stay singular, and a simulation may not leave the start"
+            "joint equations stay singular, "
+        )
+        text += (
+            "and the forces along the other velocities, which are infinitesimal, would need unbounded reactions: "
+            "rigid bodies do not move along it"
+            if _is_unbalanced(
+                make_model(mechanism), site.coordinates + path, branch, speed * direction
+            )
+            else "and a simulation may not leave the start"
         )
     return BranchStart(moved, text)
 
 
-def _distance(before: Mechanism, after: Mechanism) -> float:
-    """The largest displacement of a centre of mass or joint between two configurations [m]."""
-    centers = [(a.center, b.center) for a, b in zip(before.bodies, after.bodies, strict=True)]
-    ends = [
-        (a.place, b.place)
-        for first, second in zip(before.joints, after.joints, strict=True)
-        for a, b in zip(first.ends, second.ends, strict=True)
-        if a.place is not None and b.place is not None
-    ]
-    return max(float(np.linalg.norm(b - a)) for a, b in (*centers, *ends))
+def _is_unbalanced(model: Model, path: Floats, branch: Branch, rates: Floats) -> bool:
+    """Whether forces act along velocities that the joints allow at path[1] to first order only.
+
+    Such forces have no finite reactions. They are gravity, constant forces and the inertia of the motion along the
+    path, whose curvature follows from three configurations. model: with the masses and forces of the run.
+    """
+    before, after = np.diff(path, axis=0)
+    lengths = np.linalg.norm(before), np.linalg.norm(after)
+    if branch.dimension != 1 or model.loaded or not all(lengths):
+        return False
+    curvature = 2.0 * (after / lengths[1] - before / lengths[0]) / plain_sum(lengths)
+    M = model.mass_matrix()
+    inertia = M @ curvature * float(rates @ rates)
+    J = Constraints(model.form, joints=True).jacobian(path[1])
+    free = np.linalg.svd(J)[2][len(rates) - branch.instantaneous :].T
+    # velocities with no part along the path, in the metric of the masses
+    other = free @ null_space((M @ rates @ free)[None])
+    force, size = model.form.Q - inertia, np.linalg.norm(model.form.Q) + np.linalg.norm(inertia)
+    return bool(np.linalg.norm(force @ other) > PUSHED * size)
 
 
 def _small(branch: Branch) -> Floats:
-    """The displacement to the configuration on the branch at which the run starts."""
+    """Displacements to the configuration on the branch at which the run starts, to the one before and after."""
     site = branch.site
     assert site is not None
     wanted = max(LEAST, PARTED ** (1.0 / branch.contact) if branch.contact else 0.0)
@@ -103,11 +127,14 @@ def _small(branch: Branch) -> Floats:
     first = min(int(np.searchsorted(far, wanted)), len(ahead) - 1)
     joints = Constraints(site.model.form, joints=True)
     last = len(site.coordinates) - branch.instantaneous - 1
-    for x in ahead[first:]:
-        values = np.linalg.svd(joints.jacobian(site.coordinates + x), compute_uv=False)
+    at = len(ahead) - 1
+    for i in range(first, len(ahead)):
+        values = np.linalg.svd(joints.jacobian(site.coordinates + ahead[i]), compute_uv=False)
         if last < 0 or values[last] > FIRM:
-            return np.asarray(x)
-    return np.asarray(ahead[-1])
+            at = i
+            break
+    around = (at - 1 if at else 0, at, min(at + 1, len(ahead) - 1))
+    return np.asarray(ahead[list(around)])
 
 
 def _tangent(form: Form, q: Floats, branch: Branch) -> Floats:

@@ -16,7 +16,13 @@ from scipy import sparse
 from ..arrays import Floats
 from ..kinematics.configuration import Pose, in_space
 from ..kinematics.gap_closing import solve_damped
-from ..mechanism import Mechanism, MechanismError, loosen_rods, move_bodies, without_drives
+from ..mechanism import (
+    Mechanism,
+    MechanismError,
+    move_bodies,
+    turn_rods_into_bodies,
+    without_drives,
+)
 from ..thresholds import CLOSED_ASSEMBLY
 from ..verdict.joint_equations import make_joint_equations
 from .loop_closing import Displacements, moves_to, usual_weights
@@ -83,7 +89,7 @@ class Hand:
     def written(self, pose: Pose) -> tuple[Mechanism, list[str]]:
         """The mechanism at a pose, and sentences on initial velocities that had to change."""
         moves = moves_to(self.mechanism, self.equations, pose)
-        moved = loosen_rods(move_bodies(self.mechanism, moves))
+        moved = turn_rods_into_bodies(move_bodies(self.mechanism, moves))
         return moved, fit_velocities(moved)
 
     def _arm(self, body: str, at: Floats) -> tuple[int, Floats]:

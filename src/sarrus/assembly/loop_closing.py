@@ -244,8 +244,8 @@ class _Search(Displacements):
             behind = [self._gradient(self.moved(pose, -h * e)) for e in unit]
             H = (np.array(ahead) - np.array(behind)) / (2 * h)
             values, V = np.linalg.eigh(0.5 * (H + H.T))
-            held = np.abs(values) > DEPENDENT_ROW
-            step = -V[:, held] @ ((V.T @ gradient)[held] / np.abs(values[held]))
+            resolved = np.abs(values) > DEPENDENT_ROW
+            step = -V[:, resolved] @ ((V.T @ gradient)[resolved] / np.abs(values[resolved]))
             # a step of more than a radian or a length would leave the valley
             step /= max(1.0, float(np.linalg.norm(step)))
             there = self._paying(pose, step, 0.0, self._square(pose) * (1.0 + 1e-3))

@@ -8,6 +8,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from scipy import sparse
 from scipy.linalg import null_space
 
@@ -90,8 +91,8 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
     notes = []
     if found.is_open:
         notes.append(
-            f"the velocities given leave the start open{_fixed(model, wanted)}; the motion of least "
-            "kinetic energy was taken"
+            f"the given velocities do not determine the initial velocity{_fixed(model, wanted)}; the one of least "
+            "kinetic energy was used"
         )
     return found.velocity, [*notes, *_unused_spins(model, mechanism, found.velocity)]
 
@@ -131,10 +132,12 @@ def _nearest_rates(
 def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str]:
     """Given angular velocities that bodies do not have: a body does not spin about an axis without inertia."""
     rest = np.zeros((1, len(v)))
+    # a spin that is rounding of the others is none
+    fastest = max((float(np.linalg.norm(w)) for _, w in mechanism.angular_velocities), default=0.0)
     for name, given in mechanism.angular_velocities:
         wanted = np.array([0.0, 0.0, float(given)]) if given.ndim == 0 else given
         spin = read_spins(model.body_rows.only(name), rest, v[None], rest)[0][0, 0]
-        if np.linalg.norm(wanted - spin) > TYPED_VELOCITY * np.linalg.norm(wanted):
+        if np.linalg.norm(wanted - spin) > TYPED_VELOCITY * fastest:
             yield (
                 f"body '{name}' has no inertia about an axis that no joint fixes, so its spin about it is not "
                 f"simulated: of the angular velocity given, {show(wanted - spin)} rad/s has no effect"
@@ -368,12 +371,10 @@ def least_dense(M: Callable[[], Floats], A: Floats, b: Floats) -> tuple[Floats, 
 
 def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats], Floats]:
     """Uses proximal iterations on a quasi-definite system, which tolerate dependent rows."""
-    from scipy.sparse.linalg import splu
-
     eps = 1e-10
     H = sparse.csc_array(M / float(M.diagonal().max(initial=1e-300)) + A.T @ A)
     K = sparse.block_array([[H, A.T], [A, -eps * sparse.eye_array(A.shape[0])]])
-    factor = splu(sparse.csc_array(K))
+    factor = scipy.sparse.linalg.splu(sparse.csc_array(K))
 
     def least(b: Floats) -> Floats:
         v, y = np.zeros(A.shape[1]), np.zeros(A.shape[0])

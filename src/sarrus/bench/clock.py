@@ -61,17 +61,17 @@ def time_solve(
     simulate: Callable[[], Result],
     repeats: int = REPEATS,
     patience: float = np.inf,
-    own_code: bool | None = None,
+    specialised: bool | None = None,
 ) -> tuple[Result, Timing]:
     """Run once to warm up, then repeatedly; returns the result and the times of its solve.
 
-    patience [s]: no repeat starts after this time; a run that long needs no more. own_code: True compiles code
+    patience [s]: no repeat starts after this time; a run that long needs no more. specialised: True compiles code
     specialised for the topology beforehand, False uses it only if it is cached on disk; None if it does not apply.
     No repeat may depend on what ran before it.
     """
     first = simulate()
-    if own_code is not None and first.cpu_seconds <= patience:
-        specialise.warm_up(simulate, patience, compiles=own_code)
+    if specialised is not None and first.cpu_seconds <= patience:
+        specialise.warm_up(simulate, patience, compiles=specialised)
     with one_core(), specialise.keep_code():
         begin = time.perf_counter()
         cpu: list[float] = []

@@ -118,11 +118,14 @@ def find_meaning(
         notes: tuple[str, ...] = ()
         if heads:
             order = " ".join(wanted)
-            notes = (f"heads {_quoted(heads)} were read in the source's order: {order}",)
+            notes = (f"headers {_quoted(heads)} were read in the source's order: {order}",)
         return Meaning(wanted, (1.0,) * width, notes)
     places = ("t", *(c for c in problem.reference_columns(np.zeros(1)) if c in ("x", "y", "z")))
     if 1 < width < len(wanted) and wanted[:width] == places[:width]:
-        note = f"{width} columns without heads were read as {' '.join(wanted[:width])}, the first of the source's"
+        note = (
+            f"{width} columns without headers were read as {' '.join(wanted[:width])}, the first of the "
+            "source's"
+        )
         return Meaning(
             wanted[:width], (1.0,) * width, (f"{note}; if they are others, say --columns",)
         )
@@ -165,7 +168,7 @@ def _by_heads(
             return None
     if "t" not in names or not any(n not in (None, "t") for n in names):
         raise HeadError(
-            f"of the heads {_quoted(heads)} none means {' '.join(problem.columns[1:])} of "
+            f"of the headers {_quoted(heads)} none means {' '.join(problem.columns[1:])} of "
             f"'{problem.observed}'; say what they are, such as --columns {','.join(problem.columns[:2])}"
         )
     written = [u or h.unit for u, h in zip(units or [""] * len(heads), heads, strict=True)]
@@ -174,12 +177,12 @@ def _by_heads(
         for h, n, u in zip(heads, names, written, strict=True)
     ]
     read = [f"'{h.text}' as {n}" for h, n in zip(heads, names, strict=True) if n]
-    notes = ["read by heads: " + ", ".join(read)]
+    notes = ["read by headers: " + ", ".join(read)]
     scaled = [
         f"{n} by {f:.6g}" for n, f in zip(names, factors, strict=True) if n is not None and f != 1.0
     ]
     if scaled:
-        notes.append(f"as the file's units say, multiplied: {', '.join(scaled)}")
+        notes.append(f"converted by the units in the file: {', '.join(scaled)}")
     left = [h for h, n in zip(heads, names, strict=True) if n is None]
     if left:
         notes.append(f"not judged: {_quoted(left)}")
@@ -201,7 +204,7 @@ def _choose(name: str, heads: list[Head], problem: Problem) -> int | None:
     if not able:
         return None
     raise HeadError(
-        f"the heads {_quoted([heads[i] for i in able])} may all mean {name}; say which, such as "
+        f"the headers {_quoted([heads[i] for i in able])} may all mean {name}; say which, such as "
         f"--columns t={_first(heads, 't')},{name}={heads[able[0]].text}"
     )
 
@@ -237,7 +240,7 @@ def _as_given(specified: str, heads: list[Head], width: int, problem: Problem) -
             name, _, head = part.partition("=")
             if head not in texts:
                 raise HeadError(
-                    f"--columns {part}: the file has the heads {_quoted(heads) or 'none'}"
+                    f"--columns {part}: the file has the headers {_quoted(heads) or 'none'}"
                 )
             names[texts.index(head)] = name
     else:

@@ -25,7 +25,7 @@ from ..arrays import Flags, Floats
 from ..problems import Problem, RightBranch
 from ..problems.problem import Columns
 from ..runs.columns import unit_of
-from .hypotheses import MOST_ROWS, fit_hypotheses
+from .hypotheses import count_digits, fit_hypotheses
 
 # Relative to the column's scale: errors above this are explained even if no limit is exceeded.
 NOTEWORTHY = 1e-3
@@ -34,6 +34,8 @@ BETTER, FITS = 0.1, 0.02
 # Relative to the motion: error of a good simulation with the right parameters. A second explanation that leaves
 # less than this multiple of the best one's error explains the columns equally well.
 EXACT, RIVAL = 1e-6, 3.0
+# Relative to the rounding: a smaller error is not explained by fits.
+CLEAR_OF_ROUNDING = 30.0
 # Relative to the error: an explanation that leaves less than this explains everything but the simulation's
 # accuracy.
 CLEAR = 1e-3
@@ -60,6 +62,8 @@ ALONE, SPOILT = 10.0, 1e-5
 CURVED = 0.1
 # [s]; a larger delay or lead cannot be distinguished from one revolution more or less.
 LONGEST_LAG = 0.95
+# The largest number of rows by which a file is shifted.
+MOST_SHIFTED = 20
 
 
 @dataclass(frozen=True)
@@ -233,23 +237,33 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     """Return what explains the columns, to their digits or nearly so; otherwise what they merely resemble."""
     thin = _thinned(sample, TRIED_ROWS)
     found = [Explanation(_misfit(trial), sentence) for trial, sentence in _mistakes(thin)]
+    found += [Explanation(_misfit(trial), text, count) for trial, text, count in _relatives(thin)]
     rounding = _relative_rounding(sample)
-    if fit and error > NOTEWORTHY and not any(x.left < rounding for x in found):
+    known = any(x.left < rounding and not x.digits for x in found)
+    if fit and error > CLEAR_OF_ROUNDING * rounding and not known:
         # This runs simulations and therefore takes longer.
         for one in _fitted(sample):
             found.append(one)
-            if one.left < rounding and one.digits <= FEW_DIGITS:
-                break
     good = [x for x in found if x.left < FITS and x.left < BETTER * error]
     if not good:
         return None, None
     # Among equally good explanations take the simplest: without a fitted value, or with the fewest digits.
     least = max(rounding, RIVAL * min(x.left for x in good))
-    rivals = sorted((x for x in good if x.left < least), key=lambda x: (x.digits, x.left))
+    rivals = sorted(
+        (x for x in good if x.left < least), key=lambda x: (x.digits, max(x.left, rounding))
+    )
     best = rivals[0]
-    sentence = f"{best.sentence} (then the error is {best.left:.1g} of the motion, not {error:.1g})"
     few = best.digits <= FEW_DIGITS
-    if best.left < rounding and few:
+    fact = best.left < rounding and few
+    # What explains all digits with a number that a person may have written is told, too, the simplest first.
+    others = [x for x in rivals if fact and x.left < rounding and x.digits <= FEW_DIGITS]
+    # Bodies with equal masses have the same sentence but for their names.
+    told: dict[str, str] = {}
+    for x in (best, *others):
+        told.setdefault(x.sentence.split(" is ")[-1], x.sentence)
+    sentence = "; or ".join(told.values())
+    sentence += f" (then the error is {best.left:.1g} of the motion, not {error:.1g})"
+    if fact:
         return sentence, None
     if len(rivals) > 1 and rivals[1].digits == best.digits:
         # The explanations are equally good.
@@ -269,10 +283,10 @@ def _relative_rounding(sample: Sample) -> float:
 
 def _fitted(sample: Sample) -> Iterator[Explanation]:
     """Yield parameters of the mechanism that fit the columns, each on its own."""
-    thin = _thinned(sample, MOST_ROWS)
-    for fit in fit_hypotheses(thin.problem, thin.columns, thin.names):
-        left = _relative_error(thin.columns, fit.columns, thin.names)
-        yield Explanation(left, fit.sentence(left), fit.digits(left))
+    for fit in fit_hypotheses(sample.problem, sample.columns, sample.names):
+        given = {name: sample.columns[name][fit.rows] for name in sample.names}
+        left = _relative_error(given, fit.columns, sample.names)
+        yield Explanation(left, fit.sentence, fit.digits)
 
 
 def _thinned(sample: Sample, rows: int) -> Sample:
@@ -300,6 +314,15 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
     ):
         scaled = {name: columns[name] / 1000.0 for name in which}
         yield Sample(problem, {**columns, **scaled}), words
+
+
+def _relatives(sample: Sample) -> Iterator[tuple[Sample, str, int]]:
+    """Yield the same columns as those of other options; a sentence; digits of a whole number of parts, else 0.
+
+    Another mass may have the same effect as another number of parts.
+    """
+    problem, columns = sample.problem, sample.columns
+    whole = {o.name for o in problems.options(problem.id) if o.whole} if sample.branch else set()
     if sample.branch is not None:
         for relative in sample.branch.relatives(columns):
             options = {**problem.options, **relative}
@@ -312,12 +335,14 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
             yield (
                 Sample(other, columns),
                 f"these are data of {words}; judge them with {flags}, or run {_options(problem)}",
+                max((count_digits(f"{v:g}") for k, v in changes.items() if k in whole), default=0),
             )
 
 
 def _angle_mistakes(sample: Sample) -> Iterator[str]:
-    """Yield columns of angles that have another unit or sign; they are not among those of the observed point."""
+    """Yield columns of angles with another unit, sign or place; they are not among those of the observed point."""
     number = {name: i + 1 for i, name in enumerate(sample.problem.columns)}
+    exchanged: set[str] = set()
     for name in ("angle", "rate"):
         if name not in sample.columns or name not in sample.exact:
             continue
@@ -332,6 +357,15 @@ def _angle_mistakes(sample: Sample) -> Iterator[str]:
             left = _relative_error({name: factor * given}, exact, [name])
             if error > NOTEWORTHY and left < BETTER * error and left < FITS:
                 yield f"column {number[name]} ({name}) {words}"
+        # Exchanges with columns of the observed point are found with those.
+        for other in (
+            n for n in number if n in sample.columns and n not in ("t", name, *sample.names)
+        ):
+            left = _relative_error({name: sample.columns[other]}, exact, [name])
+            if error > NOTEWORTHY and left < BETTER * error and left < FITS:
+                a, b = sorted((name, other), key=lambda n: number[n])
+                exchanged.add(f"columns {number[a]} and {number[b]} ({a} and {b}) look exchanged")
+    yield from sorted(exchanged)
 
 
 def _misfit(sample: Sample) -> float:
@@ -377,19 +411,19 @@ def _find_branch(sample: Sample) -> Departure | None:
     if branch is None:
         return None
     distance = branch.distance(sample.columns)
-    stretch = _first_stretch(distance > OFF_PATH, np.ones(len(times), dtype=bool))
-    if stretch is not None:
-        before, first, back = stretch
+    interval = _first_interval(distance > OFF_PATH, np.ones(len(times), dtype=bool))
+    if interval is not None:
+        before, first, back = interval
         sentence = (
             f"left the {branch.path} at t = {times[first]:.4g} s: off it by "
             f"{distance[first]:.2g} m, up to {distance[first:].max():.2g} m later"
         )
         return Departure(float(times[first]), sentence + _return(times, back))
-    off, telling = _off_energy(sample)
-    stretch = _first_stretch(off, telling)
-    if stretch is None:
+    off, usable = _off_energy(sample)
+    interval = _first_interval(off, usable)
+    if interval is None:
         return None
-    before, first, back = stretch
+    before, first, back = interval
     # An energy column that is wrong by itself does not move the point.
     path = sample.problem.limits.path or OFF_PATH
     if not (sample.place_error[first:] > path).any():
@@ -444,21 +478,21 @@ def _off_energy(sample: Sample) -> tuple[Flags, Flags]:
         return nothing, nothing
     given = sample.columns["energy"] - sample.columns["energy"][0]
     allowed = _allowed_energy(sample)
-    telling = ~np.isnan(energy)
+    usable = ~np.isnan(energy)
     # A wrong energy column next to a motion that conserves its energy does not indicate another branch.
-    off = telling & (np.abs(energy - given) > allowed) & (np.abs(energy) > allowed)
+    off = usable & (np.abs(energy - given) > allowed) & (np.abs(energy) > allowed)
     # On the branch, gaps without a recomputed energy are short; longer gaps indicate another branch.
-    last = np.maximum.accumulate(np.where(telling, np.arange(len(times)), 0))
-    silent = ~telling & (times - times[last] > branch.silence)
-    return off | silent, telling | silent
+    last = np.maximum.accumulate(np.where(usable, np.arange(len(times)), 0))
+    silent = ~usable & (times - times[last] > branch.silence)
+    return off | silent, usable | silent
 
 
-def _first_stretch(off: Flags, telling: Flags) -> tuple[int | None, int, int | None] | None:
+def _first_interval(off: Flags, usable: Flags) -> tuple[int | None, int, int | None] | None:
     """Return the row before the first lasting interval of deviating rows, its first row, and the row of return.
 
     Rows without information are skipped; a return counts only if it lasts to the end.
     """
-    rows = np.flatnonzero(telling)
+    rows = np.flatnonzero(usable)
     bad = off[rows]
     if len(bad) < LASTING:
         return None
@@ -531,7 +565,7 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
         around = "before it" if i == len(sample.times) - 1 else "around it"
         yield (
             f"{name} in row {i + 1} (t = {sample.times[i]:.6g} s) alone is off by {size:.2g} "
-            f"{unit_of(name)}, the rows {around} are not: is it spoilt?"
+            f"{unit_of(name)}, the rows {around} are not: is it corrupted?"
         )
     if len(found) > 3:
         yield f"{len(found) - 3} more rows are off alone"
@@ -565,7 +599,7 @@ def _phase(sample: Sample, sure: bool) -> Iterator[str]:
     ):
         worst = int(np.argmax(sample.place_error))
         yield (
-            f"as far as the columns tell, {stays}, elsewhere on it than the exact motion "
+            f"as far as the columns show, {stays}, elsewhere on it than the exact motion "
             f"({sample.place_error[worst]:.2g} m at t = {sample.times[worst]:.4g} s)"
         )
 
@@ -597,5 +631,11 @@ def _lag(sample: Sample) -> tuple[float, float, float]:
     for _ in range(4):
         best = float(lags[np.argmin(misfits(lags))])
         lags, width = best + width * np.linspace(-1.0, 1.0, 201), width / 100.0
-    none, left = misfits(np.array([0.0, best]))
+    # Rows shifted as a whole; for a periodic motion the delays above may differ from them by a period.
+    spacing = float(np.median(np.diff(sample.times))) if len(sample.times) > 1 else 0.0
+    whole = spacing * np.arange(-MOST_SHIFTED, MOST_SHIFTED + 1)
+    whole = whole[np.abs(whole) <= sample.problem.duration]
+    none, left, *shifted = misfits(np.array([0.0, best, *whole]))
+    if min(shifted) <= RIVAL * left:
+        best, left = float(whole[np.argmin(shifted)]), min(shifted)
     return best, float(left), float(none)

@@ -38,7 +38,7 @@ def limit_cpu_time(seconds: float) -> None:
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Run, judge, and return the record; a message under "refused" if the run is not possible."""
+    """Run, judge, and return the record; a message under "rejected" if the run is not possible."""
     wanted = question["problem"]
     if wanted["folder"]:
         problem = problems.load_packed(wanted["folder"])
@@ -48,7 +48,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     try:
         result, timing = _run(problem, question)
     except (MechanismError, ValueError, RuntimeError) as error:
-        return {"refused": " ".join(str(error).split())[:500]}
+        return {"rejected": " ".join(str(error).split())[:500]}
     judged = judge(problem, result)
     record = describe_run(problem, result, judged, timing, question["command"])
     engine = question["engine"]
@@ -67,7 +67,7 @@ def _run(problem: Problem, question: dict[str, Any]) -> tuple[Result, Timing]:
             tolerance=question["setting"],
             repeats=repeats,
             patience=patience,
-            own_code=True,
+            specialised=True,
         )
     mechanism = problem.mechanism()
 

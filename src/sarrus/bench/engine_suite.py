@@ -133,7 +133,7 @@ class EngineProcess:
         self.stop()
         self._folder.cleanup()
 
-    def ask(self, question: dict[str, Any], patience: float) -> dict[str, Any]:
+    def request(self, question: dict[str, Any], patience: float) -> dict[str, Any]:
         """Return the answer, or a message under "too-slow" or, if the process died or hangs, "crashed".
 
         patience [s]: allowed CPU time, which does not depend on the load of the machine.
@@ -255,16 +255,16 @@ class _Bench:
 
         def run() -> Record:
             skipped = cell.skip(before, self.budget, self.command)
-            return skipped or self._ask(cell, FIRST_LOOK, 0.5)
+            return skipped or self._request(cell, FIRST_LOOK, 0.5)
 
         path = cell.path(self.folder)
         return cell.take(path, _load(path, cell), run)
 
-    def _ask(self, cell: EngineCell, repeats: int, patience: float) -> Record:
+    def _request(self, cell: EngineCell, repeats: int, patience: float) -> Record:
         question = cell.question(repeats, patience, self.command, self.process.folder)
         limit = PATIENCE * self.budget + 2.0 * patience
-        answer = self.process.ask(question, limit)
-        for status in ("crashed", TOO_SLOW, "refused"):
+        answer = self.process.request(question, limit)
+        for status in ("crashed", TOO_SLOW, "rejected"):
             if status in answer:
                 return cell.empty(status, answer[status], self.command)
         return {**answer, "method": cell.method, **cell.about()}
@@ -292,7 +292,7 @@ class _Bench:
 
     def _time(self, cell: EngineCell, record: Record) -> None:
         if record["timings"]["repeats"] < self.repeats:
-            again = self._ask(cell, self.repeats, 20.0)
+            again = self._request(cell, self.repeats, 20.0)
             if again["timings"]["repeats"]:
                 record["timings"] = again["timings"]
 

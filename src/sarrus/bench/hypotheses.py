@@ -1,12 +1,14 @@
 """Parameters of a mechanism that a person may have wrong, fitted to columns: gravity, initial speed, size, a mass.
 
 A hypothesis is the mechanism with one parameter multiplied by a factor s. The best of some factors is improved by
-the Gauss-Newton method,
+steps that minimise the sum of absolute values,
 
-    s <- s - J . r / (J . J),     r: simulated columns minus the given ones, by row and relative to their motion,
+    sum |r + J ds| -> min,     r: simulated columns minus the given ones, by row and relative to their motion,
 
-first on the first rows, where every motion is almost linear in s, then on more and more rows, so that the phase of
-the simulated motion never slips by a revolution. A hypothesis whose best factor does not fit some rows is dropped.
+which is the median of -r / J with the weights |J|. The weights are bounded: rows that are spoilt, or in which
+velocities jump, do not affect it. The fit begins on the first rows, where every motion is almost linear in s, then
+takes twice as many each time, so that the phase of the simulated motion never slips by a revolution. A hypothesis
+whose best factor does not fit some rows is dropped.
 """
 
 from __future__ import annotations
@@ -18,27 +20,30 @@ from functools import partial
 import numpy as np
 
 from .. import problems
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.mechanism import vary
 from ..problems import Problem
 from ..simulate import simulate
 
-# Fractions of the rows that are fitted one after another.
-SHARES = (0.05, 0.15, 0.4, 1.0)
 # Factors from which a fit starts: the best of them on the first rows that determine it; those of the other sign.
 FACTORS = (1.0, 0.1, 0.25, 0.5, 0.75, 1.5, 2.0, 3.0, 5.0, 10.0)
 OTHER_FACTORS = (0.0, -0.5, -1.0, -2.0)
+# Fraction of the rows up to which all of them are tried again.
+FEW_ROWS = 0.1
 # Relative to the factor, or to this one if it is smaller: the longest step.
 LONGEST_STEP, SMALL_FACTOR = 0.5, 0.1
-# Smallest and largest number of fitted rows.
-LEAST_ROWS, MOST_ROWS = 8, 400
+# Rows of the first fit; rows without which nothing is fitted; the most that one fit compares, evenly spaced.
+FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 3, 8, 200
 # Relative to the motion: a hypothesis with a larger error in this share of any fraction of the rows is dropped.
 DROPPED, MOST_FIT = 0.05, 0.95
-# Iterations on a fraction of the rows and on all rows; change of the factor at which the iteration ends.
+# Iterations on the first rows and on all rows; change of the factor at which the iteration ends.
 FEW_STEPS, MOST_STEPS, SMALL_CHANGE = 3, 8, 1e-9
-# A step that leaves more than this share of the sum of squares is the last one: rounding, or another cause.
-STALLED = 0.5
+# Relative to the median of all rows: the largest weight of one.
+MOST_WEIGHT = 10.0
+# A step that leaves more than this share of the error is the last one: rounding, or another cause; so is one that
+# leaves less than this error, relative to the motion.
+STALLED, SETTLED = 0.7, 1e-10
 # Largest number of simulations of all fits together; part of the rows counts as that part of one. A diagnosis may
 # take some seconds.
 MOST_SIMULATIONS = 120
@@ -73,33 +78,39 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A hypothesis with its best factor, and the columns simulated with it at the given times."""
+    """A hypothesis with its best factor, and the columns simulated with it at some rows of the file.
+
+    accuracy: relative accuracy of the factor, by what the columns leave and by their sensitivity to it.
+    """
 
     hypothesis: Hypothesis
     factor: float
+    accuracy: float
+    rows: Ints
     columns: dict[str, Floats]
 
-    def number(self, accuracy: float) -> str:
-        """Return the fitted value with no more digits than its relative accuracy requires."""
+    @property
+    def number(self) -> str:
+        """The fitted value with no more digits than its accuracy requires."""
         h = self.hypothesis
-        if abs(self.factor) <= max(accuracy, SAME):
-            return "0"
         value = self.factor * h.value
         if h.name == GRAVITY and abs(abs(value) - STANDARD_GRAVITY) <= SAME * STANDARD_GRAVITY:
             return f"{STANDARD_GRAVITY}"
-        return _shorten(value, accuracy)
+        return _shorten(value, self.accuracy)
 
-    def digits(self, accuracy: float) -> int:
-        """Return its number of digits: people write few, while a value that merely imitates another has many."""
-        number = self.number(accuracy)
+    @property
+    def digits(self) -> int:
+        """Its number of digits: people write few, while a value that merely imitates another has many."""
+        number = self.number
         if number == f"{STANDARD_GRAVITY}":
             return 1
         # Twice a number with many digits is as simple as a number with one.
-        return min(_count_digits(number), _count_digits(_shorten(self.factor, accuracy)))
+        return min(count_digits(number), count_digits(_shorten(self.factor, self.accuracy)))
 
-    def sentence(self, accuracy: float) -> str:
-        """Return a sentence on what would be wrong."""
-        h, number = self.hypothesis, self.number(accuracy)
+    @property
+    def sentence(self) -> str:
+        """A sentence on what would be wrong."""
+        h, number = self.hypothesis, self.number
         if not h.unit:
             return f"{h.name} are {number} times those of the problem"
         return f"{h.name} is {number} {h.unit}, that of the problem {h.value:.6g} {h.unit}"
@@ -113,7 +124,7 @@ def _shorten(value: float, accuracy: float) -> str:
     return f"{float(next(close, texts[-1])):.{MOST_DIGITS}g}"
 
 
-def _count_digits(number: str) -> int:
+def count_digits(number: str) -> int:
     """Return the number of digits of a number as written, without zeros at its ends."""
     return len(number.split("e")[0].strip("-").replace(".", "").strip("0"))
 
@@ -180,15 +191,30 @@ def fit_hypotheses(problem: Problem, columns: dict[str, Floats], names: list[str
     for hypothesis in list_hypotheses(problem, mechanism):
         fitter = _Fitter(problem, mechanism, hypothesis, columns, scale)
         try:
-            factor = fitter.fit()
+            found = fitter.fit()
         except (MechanismError, ValueError):
             # A mechanism with this factor cannot be simulated.
-            factor = None
+            found = None
         made += fitter.made
-        if factor is not None:
-            yield Fit(hypothesis, factor, fitter.simulated)
+        if found is not None:
+            yield found
         if made > MOST_SIMULATIONS:
             return
+
+
+def _typical(values: Floats) -> float:
+    """Return the magnitude that all values but the largest few do not exceed."""
+    return float(np.quantile(np.abs(values), MOST_FIT))
+
+
+def _best_step(left: Floats, slope: Floats) -> float:
+    """Return the step that minimises the sum of |left + slope * step|, with bounded weights."""
+    sensitive = np.flatnonzero(slope)
+    steps, weights = -left[sensitive] / slope[sensitive], np.abs(slope[sensitive])
+    weights = np.minimum(weights, MOST_WEIGHT * np.median(weights))
+    order = np.argsort(steps, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(steps[order[np.searchsorted(below, 0.5 * below[-1])]])
 
 
 class _Fitter:
@@ -207,39 +233,55 @@ class _Fitter:
         self.simulated: dict[str, Floats] = {}
         self.made = 0.0
         self.total = len(columns["t"])
+        # Change of the columns, relative to their motion, for a change of the factor by 1.
+        self.sensitivity = 0.0
 
-    def fit(self) -> float | None:
-        """Return the best factor; None if none fits, or if the motion does not determine it."""
+    def fit(self) -> Fit | None:
+        """Return the fit with the best factor; None if none fits, or if the motion does not determine it."""
         factor: float | None = None
-        for share in SHARES:
-            rows = min(max(LEAST_ROWS, round(share * self.total)), self.total)
-            if factor is None:
-                factor = self.choose(rows)
-            if factor is None:
-                continue
-            factor = self.improve(factor, rows)
-            if factor is None:
-                return None
-        return None if factor is None else self.prefer_zero(factor)
+        rows = FIRST_ROWS
+        while True:
+            if factor is None or rows <= FEW_ROWS * self.total:
+                factor = self.choose(rows, factor)
+            if factor is not None:
+                factor = self.improve(factor, rows)
+                if factor is None:
+                    return None
+            if rows == self.total:
+                return None if factor is None else self.finish(factor)
+            rows = min(2 * rows, self.total)
 
-    def prefer_zero(self, factor: float) -> float:
-        """Return 0 in place of a small factor that fits no better: slow starts have effects of second order."""
-        if abs(factor) < SMALL_FACTOR and self.hypothesis.signed:
-            fitted = float(np.abs(self.residuals(factor, self.total)).max())
-            if float(np.abs(self.residuals(0.0, self.total)).max()) <= 2.0 * fitted:
-                return 0.0
-            self.residuals(factor, self.total)
-        return factor
+    def finish(self, factor: float) -> Fit:
+        """Return the fit with the number nearest to the best factor that a person may have written."""
+        found = self.measure(factor)
+        accuracy = found / max(self.sensitivity * abs(factor), INSENSITIVE)
+        best = Fit(self.hypothesis, factor, accuracy, self.pick(self.total), self.simulated)
+        simple = float(best.number) / self.hypothesis.value
+        # Slow starts have effects of second order: zero may fit as well as a small factor.
+        simple = 0.0 if abs(factor) < SMALL_FACTOR and self.hypothesis.signed else simple
+        try:
+            fits = self.measure(simple) <= 2.0 * found
+        except (MechanismError, ValueError):
+            fits = False
+        return replace(best, factor=simple, columns=self.simulated) if fits else best
 
-    def choose(self, rows: int) -> float | None:
-        """Return the factor from which the fit starts; None if the first rows do not determine it."""
+    def measure(self, factor: float) -> float:
+        """Return the error of a factor in all rows but the worst few, relative to the motion."""
+        return _typical(self.residuals(factor, self.total))
+
+    def choose(self, rows: int, known: float | None) -> float | None:
+        """Return the factor from which a fit starts; None if the first rows do not determine it.
+
+        known: the factor that fits fewer rows, which several may do.
+        """
         found = {}
-        for factor in (*FACTORS, *(OTHER_FACTORS if self.hypothesis.signed else ())):
+        factors = (*FACTORS, *(OTHER_FACTORS if self.hypothesis.signed else ()))
+        for factor in factors if known is None else (known, *factors):
             try:
                 left = self.residuals(factor, rows)
             except (MechanismError, ValueError):
                 continue
-            found[factor] = float(np.sqrt(np.mean(left**2)))
+            found[factor] = float(np.abs(left).mean())
         if not found or max(found.values()) - min(found.values()) < INSENSITIVE:
             return None
         return min(found, key=lambda factor: found[factor])
@@ -250,34 +292,40 @@ class _Fitter:
         for _ in range(MOST_STEPS if rows == self.total else FEW_STEPS):
             change = DIFFERENCE * max(abs(factor), SMALL_FACTOR)
             slope = (self.residuals(factor + change, rows) - found) / change
-            square = float(slope @ slope)
-            if np.sqrt(square / len(slope)) < INSENSITIVE:
+            self.sensitivity = _typical(slope)
+            if self.sensitivity < INSENSITIVE:
                 # More rows may determine it.
                 return factor if rows < self.total else None
             longest = LONGEST_STEP * max(abs(factor), SMALL_FACTOR)
-            step = float(np.clip(-float(slope @ found) / square, -longest, longest))
+            step = float(np.clip(_best_step(found, slope), -longest, longest))
             factor += step
-            before, found = float(found @ found), self.residuals(factor, rows)
-            stalled = float(found @ found) > STALLED * before and abs(step) < longest
+            before, found = _typical(found), self.residuals(factor, rows)
+            now = _typical(found)
+            stalled = now < SETTLED or (now > STALLED * before and abs(step) < longest)
             if stalled or abs(step) < SMALL_CHANGE * max(abs(factor), 1.0):
                 break
         # Some rows may be spoilt, or lie where velocities jump.
-        return factor if float(np.quantile(np.abs(found), MOST_FIT)) < DROPPED else None
+        return factor if _typical(found) < DROPPED else None
+
+    def pick(self, rows: int) -> Ints:
+        """Return some of the first rows, evenly spaced."""
+        return np.arange(0, rows, max(1, rows // MOST_ROWS))
 
     def residuals(self, factor: float, rows: int) -> Floats:
-        """Return simulated minus given columns, relative to their motion, concatenated."""
-        times = self.columns["t"][:rows].copy()
+        """Return simulated minus given columns in some of the first rows, relative to their motion."""
+        picked = self.pick(rows)
+        times = self.columns["t"][picked]
         # The first row is the start, whatever its rounding.
         times[0] = 0.0
         changed = self.hypothesis.change(self.mechanism, factor)
-        self.made += rows / self.total
+        self.made += float(times[-1] / self.columns["t"][-1])
         result = simulate(changed, float(times[-1]), outputs=times, tolerance=TOLERANCE)
-        if len(result.times) != rows:
+        if len(result.times) != len(picked):
             raise MechanismError(f"the motion ends at {result.duration:g} s")
         self.simulated = self.problem.result_columns(result)
         return np.concatenate(
             [
-                (self.simulated[name] - self.columns[name][:rows]) / scale
+                (self.simulated[name] - self.columns[name][picked]) / scale
                 for name, scale in self.scale.items()
             ]
         )

@@ -68,8 +68,8 @@ class Judgement:
     position_error [m] and velocity_error [m/s]: largest error over the columns that the problem's source requires;
     recomputed_drift [J]: drift of the energy computed from the observed point alone; violations: largest violation
     at each level, as given; None without the columns. branch: a sentence if the motion left its branch, at the
-    time left_at [s]; findings: sentences on other errors and remarks. untold: limits that cannot be checked with
-    these columns.
+    time left_at [s]; findings: sentences on other errors and remarks. undetermined: limits that cannot be checked
+    with these columns.
     """
 
     energy_drift: float | None
@@ -84,12 +84,12 @@ class Judgement:
     left_at: float | None = None
     branch: str | None = None
     findings: tuple[str, ...] = ()
-    untold: tuple[str, ...] = ()
+    undetermined: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the run reached its end on the right branch and every limit is satisfied."""
-        return self.kept and not self.untold
+        return self.kept and not self.undetermined
 
     @property
     def kept(self) -> bool:
@@ -100,7 +100,7 @@ class Judgement:
     def kept_source(self) -> bool:
         """Like `passed`, for the limits of the source only."""
         mine = [c.passed for c in self.checks if not c.ours]
-        return self.complete and self.left_at is None and all(mine) and not self.untold
+        return self.complete and self.left_at is None and all(mine) and not self.undetermined
 
     def as_dict(self) -> dict[str, Any]:
         """Return the judgement as data for a JSON file."""
@@ -164,7 +164,7 @@ def _judge(sample: Sample, fit: bool) -> Judgement:
         left_at=cause.left_at,
         branch=cause.branch,
         findings=(*cause.findings, *_missing(sample), *_digits(sample, checks)),
-        untold=tuple(_untold(sample)),
+        undetermined=tuple(_undetermined(sample)),
     )
 
 
@@ -253,7 +253,7 @@ def _missing(sample: Sample) -> Iterator[str]:
         yield "without the coordinates of the observed point its branch cannot be determined"
 
 
-def _untold(sample: Sample) -> Iterator[str]:
+def _undetermined(sample: Sample) -> Iterator[str]:
     """Yield the limits that cannot be checked with these columns."""
     limits = sample.problem.limits
     if limits.energy_drift is not None and sample.drift is None:
@@ -319,7 +319,7 @@ def _covers(times: Floats, problem: Problem) -> bool:
 def judge_small_motion(problem: Problem) -> tuple[Equilibrium, Modes, tuple[Check, ...]]:
     """Compute the equilibrium and the modes of a problem that requires them, and compare."""
     if problem.small is None:
-        raise ValueError(f"'{problem.id}' does not ask for an equilibrium")
+        raise ValueError(f"problem '{problem.id}' has no equilibrium to judge")
     mechanism = problem.mechanism()
     rest = equilibrium(mechanism)
     found = modes(mechanism, at=rest)

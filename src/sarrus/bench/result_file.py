@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from .. import problems
 from ..arrays import Floats, plain_sum
 from ..disk import read_file
-from ..foreign import ForeignError, ask
+from ..foreign import ForeignError, request
 from ..problems import Problem
 from .column_headers import HeadError, Meaning, find_meaning
 
@@ -117,16 +117,16 @@ def read_result_file(
     path = Path(path)
     try:
         if path.is_dir():
-            _refuse(path, None, "is a folder; name the result file in it")
+            _reject(path, None, "is a folder; name the result file in it")
         if not path.exists():
-            _refuse(path, None, "there is no such file")
+            _reject(path, None, "there is no such file")
         if not path.is_file():
-            _refuse(path, None, "is not a regular file; write the results to one")
+            _reject(path, None, "is not a regular file; write the results to one")
         size = path.stat().st_size
         if size > LARGEST:
-            _refuse(path, None, f"has {size / 1e6:.0f} MB; at most {LARGEST / 1e6:.0f} MB are read")
+            _reject(path, None, f"has {size / 1e6:.0f} MB; at most {LARGEST / 1e6:.0f} MB are read")
         if size == 0:
-            _refuse(path, None, "is empty")
+            _reject(path, None, "is empty")
         table = _Table(path, problem, given, sparse)
         ending = path.suffix.lower()
         if ending in PARQUET:
@@ -157,7 +157,7 @@ class _Table:
         # Per field: largest number of significant digits, largest number of decimals.
         self._digits: list[list[int]] = []
         if problem.duration / _step(problem) >= MOST_ROWS:
-            _refuse(
+            _reject(
                 path, None, f"{problem.duration:g} s are more than {MOST_ROWS} rows; judge less"
             )
 
@@ -172,9 +172,11 @@ class _Table:
                 layout = _recognise(line, self._widths(before)) if line else None
                 if layout is None:
                     if line and _looks_like_row(line):
-                        _refuse_field(path, number, line, LineLayout(None), self._problem.columns)
+                        _reject_field(path, number, line, LineLayout(None), self._problem.columns)
                     if number > (MOST_HEADER_LINES if line else MOST_BLANK_LINES):
-                        _refuse(path, number, "no row of numbers up to here; write one row a line")
+                        _reject(
+                            path, number, "no row of numbers up to here; write one row per line"
+                        )
                     before = [*before[1 - MOST_HEADER_LINES :], raw.strip().lstrip("#%!/ ")]
                     continue
                 self._find_meaning(number, layout, line, before)
@@ -227,18 +229,18 @@ class _Table:
     def read_parquet(self) -> None:
         """Read all rows of a Parquet file."""
         if importlib.util.find_spec("pyarrow") is None:
-            _refuse(self._path, None, "is Parquet; install what reads it: pip install '.[data]'")
+            _reject(self._path, None, "is Parquet; install what reads it: pip install '.[data]'")
         question = {"path": str(self._path.resolve()), "most_rows": MOST_ROWS}
         try:
-            words, arrays = ask("parquet", question)
+            words, arrays = request("parquet", question)
         except ForeignError as error:
             raise ResultFileError(f"{_name(self._path)}: cannot be read: {error}") from error
         if "error" in words:
-            _refuse(self._path, None, words["error"])
+            _reject(self._path, None, words["error"])
         names = words["names"]
         values = [arrays[f"column_{k}"] for k in range(len(names))]
         if not values or not len(values[0]):
-            _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
+            _reject(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
         self._mean(1, [names], len(names))
         self._take_arrays(values)
 
@@ -246,7 +248,7 @@ class _Table:
         """Read all rows of an .npz with one array per column, or of the single table of an .npz or .npy file."""
         names, values = _load_arrays(self._path)
         if not values or not len(values[0]):
-            _refuse(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
+            _reject(self._path, None, f"has no row of numbers; {_wanted(self._problem)}")
         self._mean(1, [names] if names else [], len(values))
         self._take_arrays(values)
 
@@ -313,7 +315,7 @@ class _Table:
         try:
             self._meaning = find_meaning(lines, width, self._problem, self._given, degrees)
         except HeadError as error:
-            _refuse(self._path, number, str(error) or _wrong_width(width, self._problem))
+            _reject(self._path, number, str(error) or _wrong_width(width, self._problem))
         self._digits = [[0, 0] for _ in range(width)]
 
     def _take_line(
@@ -325,16 +327,16 @@ class _Table:
         wrong = None in row or len(row) != len(self._names)
         if wrong and self._count and len(row) <= len(self._names) and next(following, None) is None:
             good = plain_sum(value is not None for value in row)
-            _refuse(
+            _reject(
                 self._path,
                 number,
                 f"the last line is cut off, {good} of {len(self._names)} numbers are there: the file was not "
                 "written to its end; write it again, or delete that line",
             )
         if None in row:
-            _refuse_field(self._path, number, line, layout, self._names)
+            _reject_field(self._path, number, line, layout, self._names)
         if len(row) != len(self._names):
-            _refuse(self._path, number, _wrong_width(len(row), self._problem))
+            _reject(self._path, number, _wrong_width(len(row), self._problem))
         # The number of digits does not change within a file, so a sample of the rows of a long file is enough.
         if self._count < 2000 or self._count % 16 == 0:
             for text, digits in zip(fields, self._digits, strict=True):
@@ -348,7 +350,7 @@ class _Table:
             if name is None:
                 continue
             if not math.isfinite(value):
-                _refuse(
+                _reject(
                     self._path,
                     number,
                     f"'{name}' (column {i + 1}) is not a finite number; "
@@ -367,10 +369,10 @@ class _Table:
         """Check that there are rows up to the end of the duration."""
         problem, path = self._problem, self._path
         if not self._count:
-            _refuse(path, None, f"has no row of numbers; {_wanted(problem)}")
+            _reject(path, None, f"has no row of numbers; {_wanted(problem)}")
         last, step = self._previous, _step(problem)
         if last + step < problem.duration + TIME_TOLERANCE * step:
-            _refuse(
+            _reject(
                 path,
                 number,
                 f"the file ends at t = {last:g} s, the problem at {problem.duration:g} s; run it to "
@@ -392,7 +394,7 @@ def _load_arrays(path: Path) -> tuple[list[str], list[Floats]]:
             with zipfile.ZipFile(io.BytesIO(read_file(path, LARGEST))) as archive:
                 size = plain_sum(entry.file_size for entry in archive.infolist())
                 if size > LARGEST:
-                    _refuse(path, None, f"unpacked it has more than {LARGEST / 1e6:.0f} MB")
+                    _reject(path, None, f"unpacked it has more than {LARGEST / 1e6:.0f} MB")
                 found = {
                     entry.filename.removesuffix(".npy"): _read_array(_unpack(archive, entry))
                     for entry in archive.infolist()
@@ -401,7 +403,7 @@ def _load_arrays(path: Path) -> tuple[list[str], list[Floats]]:
         raise
     except Exception as error:
         # For a damaged archive the libraries raise almost any exception.
-        _refuse(path, None, f"cannot be read as NumPy's arrays ({error})")
+        _reject(path, None, f"cannot be read as NumPy's arrays ({error})")
     return _as_columns(path, found)
 
 
@@ -422,7 +424,7 @@ def _as_columns(path: Path, found: dict[str, NDArray[Any]]) -> tuple[list[str], 
     """Return arrays as columns of equal length with their names, or the columns of a single table."""
     for name, values in found.items():
         if values.dtype.kind not in "fiu":
-            _refuse(
+            _reject(
                 path,
                 None,
                 f"the array {name[:30]!a} is of type {values.dtype}; write real numbers",
@@ -432,14 +434,14 @@ def _as_columns(path: Path, found: dict[str, NDArray[Any]]) -> tuple[list[str], 
         return [], list(table.T)
     shapes = {values.shape for values in found.values()}
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
-        _refuse(
+        _reject(
             path,
             None,
             f"the shapes of its arrays are {', '.join(map(str, sorted(shapes)))[:80]}; write one array per "
             "column, all of the same length, or one table",
         )
     if shapes and next(iter(shapes))[0] > MOST_ROWS:
-        _refuse(path, None, f"more than {MOST_ROWS} rows are not read")
+        _reject(path, None, f"more than {MOST_ROWS} rows are not read")
     return list(found), [values.astype(np.float64) for values in found.values()]
 
 
@@ -482,18 +484,20 @@ def _lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
     stream.seek(0)
     encoding = _encoding(head)
     if encoding is None:
-        _refuse(path, None, "is a binary file; write the columns as text")
+        _reject(path, None, "is a binary file; write the columns as text")
     text = io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
     number, length = 0, 0
     while line := text.readline(LONGEST_LINE):
         number, length = number + 1, length + len(line)
         if number > MOST_LINES:
-            _refuse(path, number, f"more than {MOST_LINES} lines are not read")
+            _reject(path, number, f"more than {MOST_LINES} lines are not read")
         if length > LARGEST:
             # Regardless of the file size that the system reported.
-            _refuse(path, number, f"more than {LARGEST / 1e6:.0f} MB are not read")
+            _reject(path, number, f"more than {LARGEST / 1e6:.0f} MB are not read")
         if len(line) == LONGEST_LINE:
-            _refuse(path, number, f"is longer than {LONGEST_LINE} characters; write one row a line")
+            _reject(
+                path, number, f"is longer than {LONGEST_LINE} characters; write one row per line"
+            )
         yield number, line
 
 
@@ -561,7 +565,7 @@ def _check_time(
     """Check that the time of a row is its index times the step, up to the duration."""
     step = _step(problem)
     if count * step > problem.duration + TIME_TOLERANCE * step:
-        _refuse(
+        _reject(
             path,
             number,
             f"t = {t:g} s is beyond the end, {problem.duration:g} s; cut the file there, or give "
@@ -569,7 +573,7 @@ def _check_time(
         )
     # Written as "not <=" so that a time too large to subtract is rejected as well.
     if not abs(t - count * step) <= TIME_TOLERANCE * step:
-        _refuse(path, number, _wrong_time(t, count, previous, problem))
+        _reject(path, number, _wrong_time(t, count, previous, problem))
 
 
 def _check_sparse(
@@ -578,11 +582,11 @@ def _check_sparse(
     """Check that times start at 0 and increase up to the duration."""
     step = _step(problem)
     if first and not abs(t) <= TIME_TOLERANCE * step:
-        _refuse(path, number, _wrong_time(t, 0, previous, problem))
+        _reject(path, number, _wrong_time(t, 0, previous, problem))
     if not first and not t > previous:
-        _refuse(path, number, _wrong_time(t, 1, previous, problem))
+        _reject(path, number, _wrong_time(t, 1, previous, problem))
     if t > problem.duration + TIME_TOLERANCE * step:
-        _refuse(
+        _reject(
             path, number, f"t = {t:g} s is beyond the end, {problem.duration:g} s; cut the file"
         )
 
@@ -629,7 +633,7 @@ def _wrong_width(found: int, problem: Problem) -> str:
 
 def _wanted(problem: Problem) -> str:
     return (
-        f"'{problem.id}' has {len(problem.columns)}: {' '.join(problem.columns)}; write heads, or say which "
+        f"'{problem.id}' has {len(problem.columns)}: {' '.join(problem.columns)}; write headers, or say which "
         f"they are, such as --columns {','.join(problem.columns[:2])}"
     )
 
@@ -638,7 +642,7 @@ def _step(problem: Problem) -> float:
     return min(problem.output_step, problem.duration)
 
 
-def _refuse_field(
+def _reject_field(
     path: Path, number: int, line: str, layout: LineLayout, names: tuple[str | None, ...]
 ) -> NoReturn:
     """Report the first field that is not a number."""
@@ -647,10 +651,10 @@ def _refuse_field(
     name_there = names[position] if position < len(names) else None
     name = f", '{name_there}'" if name_there else ""
     shown = ascii(fields[position][:30])
-    _refuse(path, number, f"{shown} (column {position + 1}{name}) is not a number")
+    _reject(path, number, f"{shown} (column {position + 1}{name}) is not a number")
 
 
-def _refuse(path: Path, number: int | None, what: str) -> NoReturn:
+def _reject(path: Path, number: int | None, what: str) -> NoReturn:
     where = f"{_name(path)}:" if number is None else f"{_name(path)}, line {number}:"
     raise ResultFileError(f"{where} {what}")
 

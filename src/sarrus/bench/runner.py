@@ -30,11 +30,11 @@ def run_problem(
     at_crossing: str = CONTINUE,
     repeats: int = REPEATS,
     patience: float = 2.0,
-    own_code: bool = False,
+    specialised: bool = False,
 ) -> tuple[Result, Timing]:
     """Simulate a problem with a tolerance or a step; returns the result and the times of its solve.
 
-    own_code: compile specialised code before the clock starts, as needed for comparing times.
+    specialised: compile specialised code before the clock starts, as needed for comparing times.
     """
     seconds = problem.duration if duration is None else duration
     mechanism = problem.mechanism()
@@ -51,7 +51,7 @@ def run_problem(
             at_crossing=at_crossing,
         )
 
-    return time_solve(once, repeats, patience, own_code)
+    return time_solve(once, repeats, patience, specialised)
 
 
 def save_run(

@@ -104,7 +104,7 @@ def collect_records(places: list[Path]) -> tuple[list[dict[str, Any]], list[tupl
     for place in places:
         sources = _sources(place)
         if not sources:
-            bad.append((str(place), "no run folder and no packed submission there"))
+            bad.append((str(place), "neither a run folder nor a packed submission"))
         for source in sources:
             try:
                 record, judged = (
@@ -154,7 +154,9 @@ def _check_packed(path: Path) -> tuple[dict[str, Any], Judgement]:
     with tempfile.TemporaryDirectory() as temporary:
         for name in contents.keys() - {CHECKSUMS}:
             if hashlib.sha256(contents[name]).hexdigest() != sums.get(name):
-                raise SubmissionError(f"{path}: checksum of {name} does not fit; it was changed")
+                raise SubmissionError(
+                    f"{path}: checksum of {name} does not match; the file was changed"
+                )
             (Path(temporary) / name).write_bytes(contents[name])
         try:
             return check_run(Path(temporary))
@@ -168,10 +170,10 @@ def _read_archive(path: Path) -> dict[str, bytes]:
     wanted = {*FILES, CHECKSUMS}
     try:
         with zipfile.ZipFile(packed) as archive:
-            held = set(archive.namelist())
-            if missing := sorted(wanted - held):
+            contents = set(archive.namelist())
+            if missing := sorted(wanted - contents):
                 raise SubmissionError(f"{path}: {', '.join(missing)} is missing")
-            wanted |= held & set(PROBLEM_FILES)
+            wanted |= contents & set(PROBLEM_FILES)
             return {name: _unpack(archive, name, path) for name in sorted(wanted)}
     except SubmissionError:
         raise
@@ -236,7 +238,7 @@ def _faults(record: dict[str, Any], judged: Judgement) -> Iterator[str]:
     timings = record["timings"]
     for key, what in (("solve", "time of the solve"), ("calibration", "calibration")):
         if not timings[key] >= LEAST_SECONDS:
-            yield f"no {what} that a clock can tell"
+            yield f"the {what} is missing, or too short for the clock"
     if timings["repeats"] < min(REPEATS, 7):
         yield f"timed {timings['repeats']} times; at least {REPEATS} are required"
     if timings["calibration_version"] != CALIBRATION_VERSION:

@@ -117,7 +117,7 @@ def _run(cell: Cell, repeats: int, command: str, folder: Path | None = None) -> 
         method=cell.method,
         repeats=repeats,
         patience=patience,
-        own_code=True,
+        specialised=True,
         **setting,
     )
     judged = judge(cell.problem, result)

@@ -19,7 +19,7 @@ from ..kinematics.configuration import measure_length
 from ..mechanism import Mechanism
 from ..names import pick
 from ..outputs import check_outputs, new_outputs
-from ..problems.packed import OwnProblem
+from ..problems.packed import UserProblem
 from ..result import Result
 from ..simulate import simulate
 from .result_file import read_result_file
@@ -34,7 +34,7 @@ MOST_STEPS = 300_000
 END_ERROR, PATH = 1e-6, 0.05
 
 
-def make_own_problem(
+def make_user_problem(
     mechanism: Mechanism,
     name: str,
     *,
@@ -43,7 +43,7 @@ def make_own_problem(
     point: str | None = None,
     limit: float | None = None,
     reference: Path | None = None,
-) -> tuple[OwnProblem, list[str]]:
+) -> tuple[UserProblem, list[str]]:
     """Return the problem and the choices made; omitted arguments come from the model file or the mechanism.
 
     point: observed point; limit [m]: limit of its error at the end; reference: file with the exact motion of
@@ -63,7 +63,7 @@ def make_own_problem(
     if point is None:
         point, way = max(_ways(result, mechanism).items(), key=lambda item: item[1])
         notes.append(
-            f"observed is '{point}', which moves farthest ({way:.3g} m); say another with --point"
+            f"the observed point is '{point}', which moves farthest ({way:.3g} m); choose another with --point"
         )
     else:
         pick(result.model.points, point, "joint, point or body")
@@ -87,7 +87,7 @@ def make_own_problem(
             "path": _round(PATH * length),
         },
     }
-    own = OwnProblem(mechanism, numbers, result.times, table)
+    own = UserProblem(mechanism, numbers, result.times, table)
     if reference is not None:
         own, file_notes = _with_file(own, reference, table)
         notes += file_notes
@@ -148,7 +148,7 @@ def _agreement(
     return best[0], f"reference: NOT converged to {AGREED * length:.1e} m: {words} only"
 
 
-def _with_file(own: OwnProblem, path: Path, table: np.ndarray) -> tuple[OwnProblem, list[str]]:
+def _with_file(own: UserProblem, path: Path, table: np.ndarray) -> tuple[UserProblem, list[str]]:
     """Return the problem with the motion of a file as its reference."""
     read = read_result_file(path, own.problem)
     problem = own.problem
@@ -176,7 +176,7 @@ def _with_file(own: OwnProblem, path: Path, table: np.ndarray) -> tuple[OwnProbl
     return replace(own, numbers=numbers, times=t, motion=motion), notes
 
 
-def pack_problem(own: OwnProblem, folder: Path) -> str:
+def pack_problem(own: UserProblem, folder: Path) -> str:
     """Write a problem as an installable Python package; returns the name of its module."""
     name = own.numbers["id"]
     module = "sarrus_problem_" + name.replace("-", "_")

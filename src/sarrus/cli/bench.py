@@ -53,7 +53,8 @@ def bench(
         ),
     ] = None,
     engines: Annotated[
-        bool, typer.Option("--engines", help="All engines that are installed, and our own series.")
+        bool,
+        typer.Option("--engines", help="All engines that are installed, and series of Sarrus."),
     ] = False,
     tolerances: Annotated[str, typer.Option(help="Ladder of tolerances.")] = "1e-1..1e-12",
     steps: Annotated[str, typer.Option(help="Ladder of steps [s].")] = "0.05..0.001",
@@ -107,7 +108,7 @@ def _show_benchmark(
     screen.print(f"{failed} of {len(records)} runs did not keep their limits; each with")
     screen.print(f"its reason in the report: {report}", soft_wrap=True, highlight=False)
     screen.print(
-        f"to look at: {out / report_package.html_page.REPORT}", soft_wrap=True, highlight=False
+        f"report: {out / report_package.html_page.REPORT}", soft_wrap=True, highlight=False
     )
 
 
@@ -124,7 +125,9 @@ def judge(
     duration: Annotated[float | None, typer.Option(help="Time the file covers [s].")] = None,
     columns: Annotated[
         str | None,
-        typer.Option(help="What its columns are: t,x,y in their order (- for others), or x=HEAD."),
+        typer.Option(
+            help="What its columns are: t,x,y in their order (- for others), or x=HEADER."
+        ),
     ] = None,
     sparse: Annotated[
         bool, typer.Option("--sparse", help="Judge the rows there are, at any increasing times.")
@@ -167,22 +170,24 @@ def _show(record: dict[str, Any]) -> None:
     screen = Screen(soft_wrap=True)
     screen.show_table(judgement_table(record["judgement"]))
     if any(check["ours"] for check in record["judgement"]["checks"]):
-        screen.print(" * limits of ours, not of the source", highlight=False)
+        screen.print(" * limits set by Sarrus, not by the source", highlight=False)
     for sentence in record["judgement"]["findings"]:
         screen.print(f"- {sentence}", highlight=False)
     judged, options = record["judgement"], record["problem"]["options"]
     verdict = passed_word(judged["passed"])
-    if judged["kept"] and judged["untold"]:
+    if judged["kept"] and judged["undetermined"]:
         verdict = Text("UNDETERMINED", "yellow")
         screen.print(
             "- within the limits as far as can be determined; not determined for lack of columns: "
-            + ", ".join(judged["untold"])
+            + ", ".join(judged["undetermined"])
         )
     if not judged["kept"] and judged["kept_source"]:
         some = any(not check["ours"] for check in judged["checks"])
         words = "are kept" if some else "were not found"
         library = record["problem"]["library"]
-        screen.print(f"- limits of {library} {words}; missed are ours alone", highlight=False)
+        screen.print(
+            f"- limits of {library} {words}; only limits set by Sarrus are missed", highlight=False
+        )
     shown = ", ".join(f"{name} = {value:g}" for name, value in options.items())
     screen.print(
         Text.assemble(

@@ -40,7 +40,7 @@ def list_engines() -> None:
     screen = Screen()
     screen.show_table(table)
     for engine in known_engines().values():
-        screen.print(f"\n{engine.id}: {engine.tells}", soft_wrap=True, highlight=False)
+        screen.print(f"\n{engine.id}: {engine.loop_treatment}", soft_wrap=True, highlight=False)
         for name, value in engine.defaults.items():
             shown = value if isinstance(value, str) else f"{value:g}"
             screen.print(
@@ -102,4 +102,4 @@ def show_engines(records: list[Record], out: Path, shape: str, papers: list[Pape
     screen = Screen()
     screen.show_table(report.engines_page.engine_table(records))
     page = out / report.engines_page.REPORT
-    screen.print(f"to look at: {page}", soft_wrap=True, highlight=False)
+    screen.print(f"report: {page}", soft_wrap=True, highlight=False)

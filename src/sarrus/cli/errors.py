@@ -38,7 +38,7 @@ def end_with(error: Exception) -> NoReturn:
     if debugging():
         traceback.print_exception(error)
     if isinstance(error, MemoryError):
-        _fail(f"out of memory: {str(error) or 'ask for fewer outputs'}")
+        _fail(f"out of memory: {str(error) or 'request fewer outputs'}")
     if is_expected(error):
         _fail(str(error))
     what = shown(f"{type(error).__name__}: {error}")

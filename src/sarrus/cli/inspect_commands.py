@@ -23,7 +23,7 @@ from ..mechanism.files.units import ANGULAR_VELOCITY, VELOCITY, in_si
 from ..statics import Equilibrium, Modes, equilibrium
 from ..statics import modes as find_modes
 from .model_files import is_imported, is_model_file, load_imported, load_model
-from .options import Force, Json, Values, check_free, refuse_options, with_problem_options
+from .options import Force, Json, Values, check_free, reject_options, with_problem_options
 from .screen import Screen
 from .spec import is_specification, load_problem
 
@@ -56,7 +56,7 @@ def inspect(
     if is_imported(problem):
         imported = _load_closed(problem, screen)
         mechanism, report = imported.mechanism, imported.report
-        refuse_options(options, problem)
+        reject_options(options, problem)
     else:
         mechanism = _mechanism_of(problem, options, screen)
     found = inspect_mechanism(mechanism)
@@ -106,7 +106,7 @@ def design(
 def _mechanism_of(problem: str, options: Values, screen: Screen) -> Mechanism:
     """Return the mechanism of a problem, a model file or a specification file."""
     if is_model_file(problem) or is_specification(problem):
-        refuse_options(options, problem)
+        reject_options(options, problem)
     if is_model_file(problem):
         return load_model(problem, screen)
     if is_specification(problem):
@@ -123,9 +123,9 @@ def branches(
         ),
     ],
     options: Values,
-    most: Annotated[int, typer.Option(help="List at most so many branches.", min=1)] = MOST,
+    most: Annotated[int, typer.Option(help="Largest number of branches to list.", min=1)] = MOST,
     hold_drives: Annotated[
-        bool, typer.Option("--hold-drives", help="With the drives held at their initial values.")
+        bool, typer.Option("--hold-drives", help="Fix the drives at their initial values.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -151,7 +151,7 @@ def modes(
     """Find the stable equilibrium, and frequencies, damping and eigenvalues of small motions."""
     checks: list[dict[str, Any]] = []
     if is_model_file(problem):
-        refuse_options(options, problem)
+        reject_options(options, problem)
         mechanism = load_model(problem, Screen(stderr=True))
         rest = equilibrium(mechanism)
         found = _modes(mechanism, rest)

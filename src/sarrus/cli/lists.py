@@ -58,7 +58,7 @@ def list_methods(as_json: Json = False) -> None:
 
     words = {LOADS: "loads", DRIVES: "drives", USER_FORCES: "user forces"}
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for name in ("method", "what", "give", "can do", "options"):
+    for name in ("method", "description", "controlled by", "supports", "options"):
         table.add_column(name, no_wrap=True)
     listed = (*CHOICES.values(), *map(get_method, installed()))
     if as_json:
@@ -83,7 +83,8 @@ def list_methods(as_json: Json = False) -> None:
     screen = Screen()
     screen.show_table(table)
     screen.print(
-        "All do gravity and constant forces; loads: springs, dampers, torques, forces that turn with a body. "
+        "All methods support gravity and constant forces; loads: springs, dampers, torques, forces that "
+        "turn with a body. "
         "More: docs/methods.",
         soft_wrap=True,
     )
@@ -105,6 +106,7 @@ def show_cache(
     total = plain_sum(version.size for version in kept) / 1e6
     days = cache.KEPT_SECONDS / 86400
     screen.print(
-        f"{total:.1f} MB in all; what was not used for {days:g} days goes by itself, all of it by `sarrus cache "
-        "--clear`"
+        f"{total:.1f} MB in all; entries that were not used for {days:g} days are removed automatically, "
+        "all of them by "
+        "`sarrus cache --clear`"
     )

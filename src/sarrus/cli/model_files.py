@@ -19,7 +19,7 @@ from ..mechanism.files.model_writer import save_text
 from ..names import pick
 from ..optimisation import make_optimisation_schema
 from ..studies import make_study_schema
-from .options import Force, Values, check_free, refuse_options, with_problem_options
+from .options import Force, Values, check_free, reject_options, with_problem_options
 from .screen import Screen
 
 ENDINGS = (".yaml", ".yml", ".json")
@@ -78,7 +78,7 @@ def export(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="File to write: .yaml ours, .xml MJCF, .urdf URDF, .osim OpenSim; the screen if left out."
+            help="File to write: .yaml model file, .xml MJCF, .urdf URDF, .osim OpenSim; the screen if left out."
         ),
     ] = None,
     kind: Annotated[
@@ -112,7 +112,7 @@ def _export(source: str, options: Values, file: Path, ending: str) -> None:
     """Write a problem or model file in a format; report what the format cannot represent."""
     screen = Screen(stderr=True)
     if is_model_file(source):
-        refuse_options(options, source)
+        reject_options(options, source)
         mechanism = load_model(source, screen)
     else:
         mechanism = problems.get(source, **options).mechanism()
@@ -149,11 +149,11 @@ def import_file(
     misfit: Annotated[
         float | None,
         typer.Option(
-            help="Gaps bridged where a loop cannot close [m]; 1e-5 of the size if left out."
+            help="Largest gap that is bridged where a loop cannot be closed [m]; 1e-5 of the size by default."
         ),
     ] = None,
     as_authored: Annotated[
-        bool, typer.Option("--as-authored", help="Leave loops open as they stand in the file.")
+        bool, typer.Option("--as-authored", help="Leave loops open as in the file.")
     ] = False,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -188,7 +188,7 @@ def import_file(
 
 
 def _check_free(file: Path, ending: str, force: bool) -> None:
-    """Refuse to overwrite a file, or the closures next to a URDF, unless forced."""
+    """Raise an error instead of overwriting a file, or the closures next to a URDF, unless forced."""
     check_free(file, force)
     if ending == ".urdf":
         check_free(file.with_suffix(".yaml"), force)
@@ -210,9 +210,9 @@ def _write(
 
 
 def schema(
-    study: Annotated[bool, typer.Option("--study", help="Of study files instead.")] = False,
+    study: Annotated[bool, typer.Option("--study", help="Schema of study files.")] = False,
     optimize: Annotated[
-        bool, typer.Option("--optimize", help="Of optimisation files instead.")
+        bool, typer.Option("--optimize", help="Schema of optimisation files.")
     ] = False,
 ) -> None:
     """Print the JSON Schema of model files, for completion and checks in editors."""

@@ -20,7 +20,7 @@ Settings = dict[str, Any]
 Duration = Annotated[float | None, typer.Option(help="Simulated time [s].")]
 Tolerance = Annotated[
     float | None,
-    typer.Option(help="Error aimed at, relative to the mechanism's size; 1e-10 if left out."),
+    typer.Option(help="Target error, relative to the mechanism's size; 1e-10 by default."),
 ]
 Step = Annotated[float | None, typer.Option(help="Step of a method with a fixed step [s].")]
 AtCrossing = Annotated[
@@ -35,11 +35,11 @@ METHODS = (
     "auto", "series", "radau", "energy-momentum", "ali3", "generalized-alpha", "multipliers", "multipliers-dop853",
     "penalty", "null-space",
 )  # fmt: skip
-METHOD_HELP = f"{', '.join(METHODS)}; or FILE.py:FUNCTION, one of your own."
+METHOD_HELP = f"{', '.join(METHODS)}; or FILE.py:FUNCTION, a function of your own."
 # Run settings of a model file.
 SETTINGS = {
     "duration": Annotated[
-        float | None, typer.Option(help="Simulated time [s]; else the file says it.")
+        float | None, typer.Option(help="Simulated time [s]; default: that of the file.")
     ],
     "output_step": Annotated[float | None, typer.Option(help="Time between outputs [s].")],
     "tolerance": Tolerance,
@@ -49,14 +49,14 @@ SETTINGS = {
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the record as JSON.")]
 WithReport = Annotated[
-    bool, typer.Option("--report", help="Write a page to look at, report.html, as well.")
+    bool, typer.Option("--report", help="Also write an HTML report, report.html.")
 ]
 PROBLEM_HELP = f"{', '.join(problems.names())}."
 ProblemId = Annotated[str, typer.Argument(help=f"Id of a problem: {PROBLEM_HELP}")]
 
 
 def check_free(file: Path, force: bool) -> None:
-    """Refuse to overwrite a file that the user named, unless forced."""
+    """Raise an error instead of overwriting a file that the user named, unless forced."""
     if os.path.lexists(file) and not force:
         raise ValueError(f"{file} exists already; choose another name, or replace it with --force")
 
@@ -110,7 +110,7 @@ def _parameter(option: problems.Option) -> inspect.Parameter:
     return _option(option.name, Annotated[kind | None, typer.Option(help=text)])
 
 
-def refuse_options(options: Values, file: str) -> None:
+def reject_options(options: Values, file: str) -> None:
     """Raise if options were typed together with a file, which defines them itself."""
     for name in options:
-        raise ValueError(f"--{name} is said by the file {file}; leave it out")
+        raise ValueError(f"--{name} is given by the file {file}; leave it out")

@@ -18,7 +18,7 @@ from ..mechanism.files.model_reader import read_text
 from ..outputs import new_output
 from ..report.html_page import REPORT
 from .model_files import ENDINGS, is_model_file, load_model
-from .options import Duration, Force, Values, check_free, refuse_options, with_problem_options
+from .options import Duration, Force, Values, check_free, reject_options, with_problem_options
 from .screen import Screen
 from .spec import is_specification, load_problem
 
@@ -68,11 +68,12 @@ def report(
 def movie(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")],
     out: Annotated[
-        Path, typer.Argument(help="File .mp4, .avi or .gif; .png or a folder: a picture a frame.")
+        Path,
+        typer.Argument(help="File .mp4, .avi or .gif; .png or a folder: one picture per frame."),
     ],
     speed: Annotated[float, typer.Option(help="1 is real time, 0.5 half as fast.")] = 1.0,
     size: Annotated[str, typer.Option(help="Width x height in pixels.")] = "1280x720",
-    fps: Annotated[float, typer.Option(help="Frames a second.")] = 30.0,
+    fps: Annotated[float, typer.Option(help="Frames per second.")] = 30.0,
     until: Annotated[
         float | None, typer.Option(help="Simulated time that is shown [s]; all if left out.")
     ] = None,
@@ -153,15 +154,13 @@ def _new_document(target: str) -> _Document:
 def _document(target: str, options: dict[str, float], screen: Screen) -> _Document:
     """Return the document that an argument of the command line names, as data with numbers in SI."""
     if not target:
-        raise ValueError(
-            "what shall be shown? Give a model file, a problem or a run, or --new to draw"
-        )
+        raise ValueError("nothing to show; give a model file, a problem or a run, or --new to draw")
     path = Path(target)
     if path.is_dir():
-        refuse_options(options, target)
+        reject_options(options, target)
         return _document_of_run(path, screen)
     if is_model_file(target):
-        refuse_options(options, target)
+        reject_options(options, target)
         own = target.lower().endswith(ENDINGS)
         if own and path.is_file() and not path.stat().st_size:
             return _new_document(target)

@@ -38,7 +38,7 @@ from .options import (
     Tolerance,
     Values,
     WithReport,
-    refuse_options,
+    reject_options,
     with_problem_options,
     with_settings,
 )
@@ -77,7 +77,7 @@ def run(
         raise ValueError(f"{problem} is a model file; run it with `sarrus simulate {problem}`")
     screen = Screen(stderr=True)
     if problem is not None and is_specification(problem):
-        refuse_options(options, problem)
+        reject_options(options, problem)
         todo = [load_problem(problem, screen)]
     elif problem is not None and problems.is_packed(problem):
         todo = [find_problem(problem, options)]
@@ -163,7 +163,7 @@ def simulate(
         ),
     ] = None,
     reactions: Annotated[
-        bool, typer.Option("--reactions", help="Write what the joints exert, too.")
+        bool, typer.Option("--reactions", help="Also write the reactions of the joints.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the files; runs/NAME if left out.")

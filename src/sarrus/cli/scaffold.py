@@ -14,14 +14,14 @@ from rich.table import Table
 from .. import bench, problems
 from ..disk import write_file
 from ..problems import Problem
-from ..problems.packed import OwnProblem
+from ..problems.packed import UserProblem
 from ..report.tables import passed_word
 from ..user_methods import find
 from .model_files import is_model_file, load_model
-from .options import Values, refuse_options
+from .options import Values, reject_options
 from .screen import Screen
 
-new = typer.Typer(help="Write a start for something of your own.", no_args_is_help=True)
+new = typer.Typer(help="Write a template for a method of your own.", no_args_is_help=True)
 
 
 @new.command("method")
@@ -69,19 +69,19 @@ def find_problem(
 ) -> Problem:
     """Return a problem by id or folder, or make one of a model file; prints the choices made."""
     if problems.is_packed(word):
-        refuse_options(options or {}, word)
+        reject_options(options or {}, word)
         return problems.load_packed(word)
     if not is_model_file(word):
         return problems.get(word, **(options or {}))
-    refuse_options(options or {}, word)
+    reject_options(options or {}, word)
     return _make(word, duration=duration).problem
 
 
-def _make(file: str, **given: Any) -> OwnProblem:
+def _make(file: str, **given: Any) -> UserProblem:
     screen = Screen(stderr=True)
     mechanism = load_model(file, screen)
     with screen.status(f"{Path(file).name}: finding its reference"):
-        own, notes = bench.user_problem.make_own_problem(mechanism, Path(file).stem, **given)
+        own, notes = bench.user_problem.make_user_problem(mechanism, Path(file).stem, **given)
     for note in notes:
         screen.print(f"{Path(file).name}: {note}", soft_wrap=True, highlight=False)
     return own
@@ -91,7 +91,7 @@ def problem(
     file: Annotated[str, typer.Argument(help="Model file.")],
     out: Annotated[Path, typer.Option(help="Folder of the package to write.")],
     duration: Annotated[
-        float | None, typer.Option(help="Simulated time [s]; else the file says it.")
+        float | None, typer.Option(help="Simulated time [s]; default: that of the file.")
     ] = None,
     output_step: Annotated[float | None, typer.Option(help="Time between outputs [s].")] = None,
     point: Annotated[

@@ -26,14 +26,15 @@ def sweep(
     study: Annotated[str, typer.Argument(help="Study file (YAML; see `sarrus schema --study`).")],
     out: Annotated[Path, typer.Option(help="Folder of the results; a study in it is resumed.")],
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes on this machine; one a core if left out.")
+        int | None, typer.Option(help="Worker processes on this machine; one per core by default.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, like tcp://host:8786.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Most runs now; the rest later.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Do at most this many runs now.")] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Set earlier results in the folder aside.")
+        bool,
+        typer.Option("--fresh", help="Move earlier results in the folder away and begin again."),
     ] = False,
 ) -> None:
     """Run the study of a file; write Parquet parts, results.parquet and overview.html.
@@ -53,7 +54,7 @@ def sweep(
     ) as bar:
         task = bar.add_task(Path(study).name, total=None)
 
-        def tell(state: studies.session.Progress) -> None:
+        def show(state: studies.session.Progress) -> None:
             for line in state.remarks:
                 bar.console.print(Text(line), soft_wrap=True)
             bar.update(task, total=state.runs, completed=state.done, state=state)
@@ -66,7 +67,7 @@ def sweep(
                 scheduler=scheduler,
                 limit=limit,
                 fresh=fresh,
-                progress=tell,
+                progress=show,
             )
         except StudyStopped as stopped:
             bar.stop()

@@ -38,7 +38,7 @@ def known_engines() -> dict[str, Engine]:
         except Exception as error:
             raise ValueError(
                 f"engine '{entry.name}' of {package} cannot be loaded ({type(error).__name__}: {error}); "
-                "mend or uninstall it"
+                "fix or uninstall it"
             ) from error
         if not isinstance(row, Engine) or row.id != entry.name or entry.name in ENGINES:
             raise ValueError(
@@ -90,6 +90,12 @@ def simulate_with(
         If the engine cannot represent the mechanism.
     ValueError
         If another argument is invalid or the engine is not installed.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> result = sarrus.simulate_with("mujoco", m, 1.0, step=0.005)  # doctest: +SKIP
     """
     row = pick(known_engines(), engine, "engine")
     seconds = check_seconds("duration", duration)

@@ -37,12 +37,12 @@ class _Job:
         M, J = _matrix(found.M, n), _matrix(found.J, n)
         f, gamma, phi, rate = (casadi.vertcat(*x) for x in _vectors(found))
         motion = M @ a - f - (J.T @ lam if found.phi else 0)
-        held = J @ a - gamma + 2.0 * b * rate + b * b * phi if found.phi else casadi.SX(0, 1)
+        closures = J @ a - gamma + 2.0 * b * rate + b * b * phi if found.phi else casadi.SX(0, 1)
         dae = {
             "x": casadi.vertcat(q, u),
             "z": casadi.vertcat(a, lam),
             "ode": casadi.vertcat(u, a),
-            "alg": casadi.vertcat(motion, held),
+            "alg": casadi.vertcat(motion, closures),
         }
         self.start = np.concatenate([np.zeros(n), tree.rates(world.velocities, world.spins)])
         self.guess = self._first(dae, n + len(found.phi))
@@ -51,7 +51,7 @@ class _Job:
             self.integrator = self._integrator(self.times)
         except RuntimeError as error:
             why = "its closures depend on each other" if "singular" in str(error) else str(error)
-            raise MechanismError(f"'{tree.name}' is refused by CasADi: {why[:200]}") from error
+            raise MechanismError(f"CasADi rejects '{tree.name}': {why[:200]}") from error
         self.rows = np.full((len(plan.kept), 2 * n), np.nan)
         self.rows[0] = self.start
         # Time at which IDAS stopped [s].

@@ -75,12 +75,15 @@ def _add_bodies(tree: Tree, skeleton: Any) -> list[Any]:
         "slide": (dynamics.PrismaticJointProperties, skeleton.createPrismaticJointAndBodyNodePair),
         "ball": (dynamics.BallJointProperties, skeleton.createBallJointAndBodyNodePair),
     }
+    damping = tree.ball_damping()
     for n, segment in enumerate(tree.segments()):
         properties, create = kinds[segment.step.kind]
         joint = properties()
         joint.mName = f"step {n}"
         if segment.step.kind != "ball":
             joint.mAxis = segment.step.axis
+        else:
+            joint.mDampingCoefficients = np.full(3, damping.get(segment.step.v, 0.0))
         place = dartpy.math.Isometry3()
         place.set_translation(segment.offset)
         joint.mT_ParentBodyToJoint = place

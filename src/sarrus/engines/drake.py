@@ -31,6 +31,12 @@ class _Job:
             raise ValueError(f"loops = {s['loops']!r}; give '{SAP}' or '{BUSHINGS}'")
         # Without loops there are no constraints for SAP to enforce.
         discrete = s["loops"] == SAP and bool(world.tree.closures)
+        grounded = [c.name for c in world.tree.closures if GROUND in (c.first, c.second)]
+        if discrete and grounded:
+            raise MechanismError(
+                f"'{world.tree.name}' is not given to Drake: its loop would be closed at the ground, by "
+                f"'{grounded[0]}', which ends Drake's process; try loops='{BUSHINGS}'"
+            )
         self.plant = MultibodyPlant(plan.h if discrete else 0.0)
         if discrete:
             self.plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
@@ -64,6 +70,7 @@ class _Job:
         made: list[Any] = []
         bodies: dict[int, Any] = {GROUND: plant.world_body()}
         joints = []
+        damping = tree.ball_damping()
         for n, segment in enumerate(tree.segments()):
             s = segment.step
             body = plant.AddRigidBody(f"body {n}", _inertia(tree, segment.link))
@@ -71,7 +78,8 @@ class _Job:
             frame = self._frame(f"before {n}", above, segment.offset)
             name = f"step {n}"
             if s.kind == "ball":
-                joint = parts.BallRpyJoint(name, frame, body.body_frame())
+                damper = damping.get(s.v, 0.0)
+                joint = parts.BallRpyJoint(name, frame, body.body_frame(), damping=damper)
             else:
                 make = parts.RevoluteJoint if s.kind == "hinge" else parts.PrismaticJoint
                 joint = make(name, frame, body.body_frame(), s.axis)
@@ -107,7 +115,8 @@ class _Job:
         free = p.free - p.preload / p.stiffness if p.stiffness else p.free
         if not free > 0.0 or (p.preload and not p.stiffness):
             raise MechanismError(
-                f"a spring of '{tree.name}' is not given to Drake: its free length with preload is {free:g} m, "
+                f"a spring of '{tree.name}' cannot be represented in Drake: its free length with preload "
+                f"is {free:g} m, "
                 "which has to be above zero"
             )
         a, b = (tree.place(k, at) for k, at in zip(p.links, p.places, strict=True))

@@ -94,10 +94,10 @@ class Engine:
 
     package: name of the distribution; module: module to import; does: what it can represent; order: order of
     accuracy with its default settings; defaults: its settings, described in `meanings`; ladder: what a benchmark
-    tries. tells: how it treats loops and redundant constraints, in a sentence. cut: which joints close loops, if
-    it has no setting for that (see tree.py). loop_order: order of accuracy with loops; floor: position error below
-    which it does not get, relative to the link size. adapter: the module with `build(world, plan)`; default: the
-    module in this package with the engine's name.
+    tries. loop_treatment: how it treats loops and redundant constraints, in a sentence. cut: which joints close
+    loops, if it has no setting for that (see tree.py). loop_order: order of accuracy with loops; floor: smallest
+    position error that it reaches, relative to the link size. adapter: the module with `build(world, plan)`;
+    default: the module in this package with the engine's name.
     """
 
     id: str
@@ -109,7 +109,7 @@ class Engine:
     defaults: Settings
     meanings: dict[str, str]
     ladder: tuple[Trial, ...]
-    tells: str
+    loop_treatment: str
     cut: str = LAST
     loop_order: int = 1
     floor: float = 1e-9
@@ -153,7 +153,8 @@ class Engine:
         missing = sorted(_needs(mechanism) - self.does)
         if missing:
             raise MechanismError(
-                f"{self.title} is not given '{mechanism.name}': its adapter has no {' and no '.join(missing)}"
+                f"{self.title} cannot simulate '{mechanism.name}': its adapter does not support "
+                f"{' or '.join(missing)}"
             )
 
     def build(self, world: World, plan: EnginePlan) -> Job:
@@ -173,7 +174,7 @@ class Engine:
 
 
 # The capability that each list of a mechanism requires.
-ASKED = {
+REQUIRED = {
     "forces": FORCES,
     "torques": FORCES,
     "springs": SPRINGS,
@@ -190,7 +191,7 @@ def _needs(mechanism: Mechanism) -> set[str]:
     """Return the capabilities that a mechanism requires; lists missing in ASKED are reported by their own name."""
     # limits are left out with a note
     return {
-        ASKED.get(name, name) for name in LOADS if name != "limits" and getattr(mechanism, name)
+        REQUIRED.get(name, name) for name in LOADS if name != "limits" and getattr(mechanism, name)
     }
 
 
@@ -199,5 +200,5 @@ def check_tree(engine: Engine, tree: Tree) -> None:
     for word, items in ((LOOPS, tree.closures), (BALLS, tree.balls)):
         if items and word not in engine.does:
             raise MechanismError(
-                f"{engine.title} is not given '{tree.name}': its adapter has no {word}"
+                f"{engine.title} cannot simulate '{tree.name}': its adapter does not support {word}"
             )

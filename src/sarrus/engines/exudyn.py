@@ -11,7 +11,7 @@ import exudyn as exu
 import numpy as np
 from exudyn import itemInterface as item  # noqa: N813
 
-from ..arrays import Floats
+from ..arrays import Floats, plain_sum
 from ..kinematics.configuration import turn_matrices
 from ..mechanism import MechanismError
 from ..thresholds import RIGHT_CROSS
@@ -129,6 +129,12 @@ class _Job:
                 markerNumbers=markers, constrainedAxes=list(GENERIC[kinds])
             )
         self.mbs.AddObject(made)
+        damping = plain_sum(d.damping for d in self.tree.damped if d.joint == joint.name)
+        if damping:
+            rotations = np.diag([0.0, 0.0, 0.0, damping, damping, damping])
+            self.mbs.AddObject(
+                item.ObjectConnectorRigidBodySpringDamper(markerNumbers=markers, damping=rotations)
+            )
 
     def _add_loads(self) -> None:
         mbs = self.mbs
@@ -235,7 +241,8 @@ def _frame(joint: TreeConnection) -> Floats:
     if kinds == ("hinge", "hinge"):
         if abs(float(axes[0] @ axes[1])) > RIGHT_CROSS:
             raise MechanismError(
-                f"joint '{joint.name}' is not given to Exudyn: the axes of its cross are not at right angles"
+                f"joint '{joint.name}' cannot be represented in Exudyn: the axes of its cross are not at "
+                "right angles"
             )
         return np.column_stack([axes[0], axes[1], np.cross(axes[0], axes[1])])
     axis = np.cross(axes[0], axes[1]) if kinds[:2] == ("slide", "slide") else axes[0]

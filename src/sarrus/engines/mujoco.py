@@ -98,6 +98,7 @@ def make_xml(tree: Tree, plan: EnginePlan) -> str:
 def _bodies(tree: Tree, parent: int) -> Iterator[str]:
     base = np.zeros(3) if parent == GROUND else tree.links[parent].origin
     armature = {r.v[0]: r.inertia for r in tree.spinning}
+    damping = tree.ball_damping()
     for i, link in enumerate(tree.links):
         if link.parent != parent:
             continue
@@ -107,8 +108,8 @@ def _bodies(tree: Tree, parent: int) -> Iterator[str]:
         yield f"{write_inertial(link.arm, link.mass, inertia)}/>"
         for s in link.steps:
             axis = None if s.kind == "ball" else s.axis
-            name, more = f"step {s.v}", armature.get(s.v)
-            yield f"{write_tag('joint', name=name, type=s.kind, axis=axis, armature=more)}/>"
+            loads = {"armature": armature.get(s.v), "damping": damping.get(s.v)}
+            yield f"{write_tag('joint', name=f'step {s.v}', type=s.kind, axis=axis, **loads)}/>"
         yield from _sites(tree, i)
         yield from _bodies(tree, i)
         yield "</body>"

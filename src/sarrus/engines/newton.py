@@ -72,7 +72,8 @@ class _Job:
         if "ball" in kinds or kinds.count("hinge") > 1:
             # Newton's generic joint (D6) lets universal joints come apart.
             raise MechanismError(
-                f"joint '{joint.name}' of '{self.tree.name}' is not given to Newton: its adapter has hinges, "
+                f"joint '{joint.name}' of '{self.tree.name}' cannot be represented in Newton: its adapter "
+                "supports hinges, "
                 "sliders, cylinders and balls"
             )
         axes: dict[str, list[Any]] = {"slide": [], "hinge": []}

@@ -217,7 +217,8 @@ def _add_ties(tree: Tree, model: Any) -> None:
         p = d.motion
         if len(p.breaks) > 1:
             raise MechanismError(
-                f"drive '{d.name}' is not given to OpenSim: its motion has {len(p.breaks)} pieces; its adapter "
+                f"drive '{d.name}' cannot be represented in OpenSim: its motion has {len(p.breaks)} "
+                "pieces; its adapter "
                 "writes polynomials and sines"
             )
         function: Any = osim.PolynomialFunction(osim.Vector.createFromMat(p.coefficients[0][::-1]))

@@ -38,9 +38,8 @@ class _Job:
         """Return the acceleration as a function of coordinates and rates."""
         model, data, tree, s = self.model, self.data, self.tree, self.plan.settings
         tau = np.zeros(model.nv)
-        loads = (
-            _Loads(tree, model, self.joints) if tree.forces or tree.pulls or tree.turns else None
-        )
+        loaded = tree.forces or tree.pulls or tree.turns or tree.damped
+        loads = _Loads(tree, model, self.joints) if loaded else None
         if not tree.closures:
             aba = pin.aba
             if loads is None:
@@ -185,7 +184,7 @@ def make_constraints(
 
 
 class _Loads:
-    """Generalised forces of springs, torsional springs and constant forces, from Jacobians of their points."""
+    """Generalised forces of springs, dampers and constant forces, from Jacobians of their points."""
 
     def __init__(self, tree: Tree, model: pin.Model, joints: list[int]) -> None:
         self.tree, self.model, self.joints = tree, model, joints
@@ -198,6 +197,8 @@ class _Loads:
         for t in tree.turns:
             angle, rate = q[t.q], v[t.v]
             tau[t.v] += t.torque - t.stiffness * (angle - t.free) - t.damping * rate
+        for d in tree.damped:
+            tau[d.v : d.v + 3] -= d.damping * v[d.v : d.v + 3]
         if not (tree.pulls or tree.forces):
             return tau
         pin.computeJointJacobians(model, data, q)

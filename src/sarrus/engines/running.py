@@ -20,7 +20,7 @@ from ..kinematics.constraints import Constraints
 from ..mechanism import Mechanism, find_remarks
 from ..methods import Outcome, Record, Run, Status
 from ..methods.outcome import COUNTERS, StepHistory
-from ..methods.recorder import Recorder, sample_own
+from ..methods.recorder import Recorder, sample_unprojected
 from ..methods.time_loop import Steps, Stopwatch
 from ..model import Model, make_model
 from ..result import Result
@@ -203,6 +203,6 @@ def _record(
     orders = np.full(len(times), 3, np.int64)
     pieces = StepPolynomials(times, orders, coefficients, np.zeros((len(times), extra_rows, 0)))
     recorder = Recorder(Run(model, velocity, times, float(times[-1]), plan.h))
-    sampling = sample_own(accelerations=False, same=SAME_OUTPUT)
+    sampling = sample_unprojected(accelerations=False, same=SAME_OUTPUT)
     recorder.take(Steps(return_codes.DONE, pieces, np.zeros(model.equations)), sampling)
     return recorder.record(None)

@@ -60,16 +60,26 @@ def split_balls(tree: Tree) -> Tree:
                 count += 1
         links.append(replace(link, steps=steps))
     turns = [replace(t, q=at[t.v], v=at[t.v]) for t in tree.turns]
+    damped = [replace(d, v=at[d.v]) for d in tree.damped]
     driven = [replace(d, q=at[d.v], v=at[d.v]) for d in tree.driven]
     tied = [replace(t, q=_both(at, t.v), v=_both(at, t.v)) for t in tree.tied]
     spinning = []
     for r in tree.spinning:
         if len(r.v) > 1:
             raise MechanismError(
-                f"rotor '{r.name}' of '{tree.name}' sits at a ball, which is three hinges here; it has no equal"
+                f"rotor '{r.name}' of '{tree.name}' acts in a ball joint, which is modelled as three "
+                "hinges; this is not supported"
             )
         spinning.append(replace(r, v=(at[r.v[0]],)))
-    return replace(tree, links=links, turns=turns, driven=driven, tied=tied, spinning=spinning)
+    return replace(
+        tree,
+        links=links,
+        turns=turns,
+        damped=damped,
+        driven=driven,
+        tied=tied,
+        spinning=spinning,
+    )
 
 
 def _both(at: dict[int, int], v: tuple[int, int]) -> tuple[int, int]:
@@ -174,6 +184,13 @@ def _loads(tree: Tree, frames: _Frames, q: Vector, u: Vector) -> list[tuple[Vect
     for t in tree.turns:
         torque = t.torque + t.stiffness * t.free - t.stiffness * q[t.q] - t.damping * u[t.v]
         out.append(([u[t.v]], [torque]))
+    for d in tree.damped:
+        # Of the steps of its link, a ball is the only one that turns.
+        link = next(i for i, own in enumerate(tree.links) if any(s.v == d.v for s in own.steps))
+        above = tree.links[link].parent
+        spin = frames.spins[link]
+        spin = spin if above == GROUND else _plus(spin, frames.spins[above], -1.0)
+        out.append((spin, [-d.damping * w for w in spin]))
     for p in tree.pulls:
         (a, da), (b, db) = (
             frames.point(k, tree.place(k, at)) for k, at in zip(p.links, p.places, strict=True)

@@ -30,7 +30,8 @@ class _Job:
         n = tree.nv
         if n > MOST_COORDINATES:
             raise MechanismError(
-                f"'{tree.name}' is not given to SymPy: it has {n} coordinates, and the formulas of more than "
+                f"'{tree.name}' cannot be simulated with SymPy: it has {n} coordinates, and the formulas "
+                "of more than "
                 f"{MOST_COORDINATES} take too long to derive"
             )
         self.rate = float(plan.settings["baumgarte"]) / plan.h
@@ -108,8 +109,8 @@ def _system(found: Formulas, b: Any) -> list:
     n, m = len(found.f), len(found.phi)
     rows = [[*found.M[i], *(-found.J[k][i] for k in range(m))] for i in range(n)]
     rows += [[*row, *([0.0] * m)] for row in found.J]
-    held = [
+    closures = [
         g - 2.0 * b * v - b * b * x
         for g, v, x in zip(found.gamma, found.rate, found.phi, strict=True)
     ]
-    return [x for row in rows for x in row] + found.f + held
+    return [x for row in rows for x in row] + found.f + closures

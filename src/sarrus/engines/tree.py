@@ -121,6 +121,15 @@ class Turn:
 
 
 @dataclass(frozen=True, eq=False)
+class DampedBall:
+    """A damper at a ball with the rates v, v + 1, v + 2: moment - c times the relative angular velocity."""
+
+    joint: str
+    v: int
+    damping: float
+
+
+@dataclass(frozen=True, eq=False)
 class DrivenJoint:
     """A hinge or slider whose coordinate is prescribed."""
 
@@ -180,6 +189,7 @@ class Tree:
     forces: list[PointForce]
     pulls: list[Pull]
     turns: list[Turn]
+    damped: list[DampedBall]
     driven: list[DrivenJoint]
     spinning: list[Spinning]
     tied: list[Tied]
@@ -202,6 +212,13 @@ class Tree:
     def balls(self) -> list[TreeJoint]:
         """The ball joints of the tree."""
         return [s for link in self.links for s in link.steps if s.kind == "ball"]
+
+    def ball_damping(self) -> dict[int, float]:
+        """Return the damping of all dampers at each damped ball, by its first rate [N m s]."""
+        out: dict[int, float] = {}
+        for d in self.damped:
+            out[d.v] = out.get(d.v, 0.0) + d.damping
+        return out
 
     def start(self) -> Floats:
         """The coordinates at the start: zero, and identity quaternions."""
@@ -476,6 +493,7 @@ class _Maker:
         m = mechanism
         self.needed = {
             *(t.joint for t in m.torsions),
+            *(d.joint for d in m.ball_dampers),
             *(d.joint for d in m.drives),
             *(r.joint for r in m.rotors),
             *(name for c in m.couplings for name in (c.joint, c.other)),
@@ -523,8 +541,8 @@ class _Maker:
         ]
         return Tree(
             m.name, self.planar, in_space(m.gravity), self.size, self.links, closures,
-            list(self._forces()), list(self._pulls()), list(self._turns()), list(self._driven()),
-            list(self._spinning()), list(self._tied()),
+            list(self._forces()), list(self._pulls()), list(self._turns()), list(self._damped()),
+            list(self._driven()), list(self._spinning()), list(self._tied()),
             [TreeConnection(p.name, self.link_of[p.first], self.link_of[p.second], p.place, p.row) for p in pairs],
             np.array([self._link(b.name) for b in m.bodies]),
             np.array([in_space(b.center) for b in m.bodies]),
@@ -557,7 +575,8 @@ class _Maker:
                 continue
             if joint.kind.row.is_link:
                 raise MechanismError(
-                    f"joint '{joint.name}' (distance) is a link without mass, which no tree of bodies holds; "
+                    f"joint '{joint.name}' (distance) is a link without mass, which a tree of bodies "
+                    "cannot contain; "
                     "make it a light rod on two joints"
                 )
             place = in_space(_known(end.place))
@@ -665,6 +684,11 @@ class _Maker:
         for t in self.m.torsions:
             step = pick(self.step_of, t.joint, "hinge of the tree")
             yield Turn(step.q, step.v, t.stiffness, t.damping, t.free_angle, t.torque)
+
+    def _damped(self) -> Iterator[DampedBall]:
+        for d in self.m.ball_dampers:
+            step = pick(self.step_of, d.joint, "ball of the tree")
+            yield DampedBall(d.joint, step.v, d.damping)
 
     def _driven(self) -> Iterator[DrivenJoint]:
         for d in self.m.drives:

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..kernels.batch_entry import ENTRY, BatchPlan, write_run
+from ..lazy import module_on_use
 from ..settings import RunSettings
 from ..tracing import ManyNumbers
 from .host import EnsembleValues, make_controls, output_times, split_results, sum_rows
+
+llvm = module_on_use("llvmlite.binding")
 
 # threads per block: as many as the registers of a multiprocessor allow
 BLOCK = 128
@@ -44,8 +47,6 @@ def find_cupy() -> Any:
 
 def compile_ptx(plan: BatchPlan, processor: str) -> str:
     """Return the PTX of the run kernel for a plan and a processor such as sm_90."""
-    import llvmlite.binding as llvm
-
     text, _ = write_run(plan, lanes=False)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -100,8 +101,7 @@ _LOCK = threading.Lock()
 
 def _kernel_of(plan: BatchPlan, processor: str) -> Any:
     """Return the kernel of a plan, compiled once per process."""
-    import cupy
-
+    cupy = find_cupy()
     key = plan.digest(), processor
     with _LOCK:
         if key not in _KERNELS:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
+from .. import sensitivities
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.event_requests import Event, check_events
@@ -30,6 +31,14 @@ class Ensemble(Variants):
     vary : mapping of str to array_like
         One array per path of the model file ("bodies.crank.mass", "velocities.B0", "gravity"). The first axis is
         the variant; vectors have a second axis. All arrays have the same length.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> runs = sarrus.Ensemble(m, {"bodies.crank 0.mass": [1.0, 2.0]}).simulate(1.0, 0.1)
+    >>> len(runs.status)
+    2
     """
 
     def simulate(
@@ -37,6 +46,35 @@ class Ensemble(Variants):
     ) -> EnsembleResult:
         """Simulate all variants; arguments as for `simulate_many`."""
         return simulate_many(self, duration, output_step, **options)
+
+    def sensitivity(
+        self,
+        quantity: Any,
+        wrt: Any,
+        duration: float,
+        output_step: float | None = None,
+        **options: Any,
+    ) -> Any:
+        """Simulate all variants and differentiate quantities by parameters, one variant at a time.
+
+        Parameters
+        ----------
+        quantity : str or sequence of str
+            A point or another quantity at the outputs, as for `Result.sensitivity`.
+        wrt : str, mapping or sequence of these
+            Parameters, as for `Result.sensitivity`.
+        duration, output_step, **options
+            As for `simulate`.
+
+        Returns
+        -------
+        EnsembleSensitivity
+            With `values` (runs, n, ...), each row that of `Result.sensitivity` of the variant, and `validity` of
+            each run. A list of parameters gives a list of these; a list of quantities a list of those lists.
+        """
+        return sensitivities.ensemble_derivatives.of_ensemble(
+            self, quantity, wrt, duration, output_step, options
+        )
 
 
 @suggests
@@ -79,7 +117,15 @@ def simulate_many(
     Returns
     -------
     EnsembleResult
-        One row per mechanism. A mechanism that cannot be simulated has the status "refused" and the reason.
+        One row per mechanism. A mechanism that cannot be simulated has the status "rejected" and the reason.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> four_bars = [sarrus.problems.get("n-four-bar", windows=1, speed=s).mechanism() for s in (1, 2)]
+    >>> runs = sarrus.simulate_many(four_bars, 1.0, 0.1, points=["B0"])
+    >>> runs.position("B0").shape
+    (2, 11, 2)
     """
     if not isinstance(mechanisms, Variants):
         mechanisms = _listed(mechanisms)
@@ -128,8 +174,8 @@ def _listed(mechanisms: Any) -> list[Mechanism]:
             )
         if mechanism.dimension != out[0].dimension:
             raise ValueError(
-                f"entry {i} has {mechanism.dimension} dimensions, entry 0 {out[0].dimension}; give planar and "
-                "spatial mechanisms to calls of their own"
+                f"entry {i} has {mechanism.dimension} dimensions, entry 0 {out[0].dimension}; simulate planar "
+                "and spatial mechanisms in separate calls"
             )
     return out
 

@@ -44,7 +44,7 @@ from ..model.rows import Rows
 from ..model.structure import Lookup, check_for_run
 from ..names import pick
 from ..result import Counters, Result
-from ..run_single import is_held, prepare, solve
+from ..run_single import is_immobile, prepare, solve
 from ..settings import RunSettings
 from ..tracing import ManyNumbers, UntracedError
 from .device import find_cupy, run_on_device
@@ -66,7 +66,7 @@ GOLDEN = 0.6180339887498949
 # relative agreement of a model from its tape with that from the numbers of a file, which uses other arithmetic:
 # rounding
 AGREE = 1e-11
-REFUSED = "refused"
+REJECTED = "rejected"
 # number of runs whose outputs are copied together
 AT_ONCE = 256
 COUNTERS = ("steps", "rejected", "coefficients", "factorisations", "relaxed_steps")
@@ -172,7 +172,7 @@ def _has_code(model: Model) -> bool:
     rows, degree = loads.drives.polynomials.shape
     # user functions are not compiled here
     plain = rows <= MOST_PIECES and degree <= MOST_POWERS and not len(loads.user.calls)
-    return is_available() and small and plain and (driven or not is_held(model))
+    return is_available() and small and plain and (driven or not is_immobile(model))
 
 
 def _numbers_of(model: Model, velocity: Floats, points: tuple[str, ...]) -> Numbers:
@@ -214,7 +214,7 @@ def _groups(
             for name in points:
                 ready.model.origin(name)
         except (MechanismError, ValueError) as error:
-            table.refuse(i, str(error))
+            table.reject(i, str(error))
             continue
         if _has_code(ready.model):
             numbers = _numbers_of(ready.model, ready.velocity, points)
@@ -247,12 +247,12 @@ def _trace_groups(
     Returns the variants that have to be built separately: all, if none can be traced.
     """
     left, found = np.arange(len(ensemble)), {}  # type: Any, dict[bytes, list[Traces]]
-    held: list[int] = []
+    covered: list[int] = []
     untraced = 0
-    while len(left) and (len(held) < TAPES or plain_sum(held[-TAPES:]) >= WORTH * TAPES):
+    while len(left) and (len(covered) < TAPES or plain_sum(covered[-TAPES:]) >= WORTH * TAPES):
         # variants that cannot be traced are often neighbours
-        at = int(len(held) * GOLDEN % 1.0 * len(left))
-        held.append(0)
+        at = int(len(covered) * GOLDEN % 1.0 * len(left))
+        covered.append(0)
         try:
             base = {path: values[left[at]] for path, values in ensemble.vary.items()}
             traced = Traced(ensemble, settings, points, base)
@@ -262,7 +262,7 @@ def _trace_groups(
             untraced += isinstance(error, NotTracedError)
             left = np.delete(left, at)
             continue
-        held[-1] = len(traces.which)
+        covered[-1] = len(traces.which)
         which, left = left[traces.which], np.delete(left, traces.which)
         found.setdefault(traced.structure, []).append(traces._replace(which=which))
     for parts in found.values():
@@ -346,9 +346,11 @@ class Traced:
                 raise NotTogetherError
         # coordinates and axes decide which linkages a dimensional mismatch locks: if a linkage moves although it
         # has at least as many equations as coordinates, its variants must have the same geometry
-        held = model.equations >= model.coordinates and not self.mechanism.drives
+        constrained = model.equations >= model.coordinates and not self.mechanism.drives
         form = self.places.form
-        self.kept = np.concatenate([form.D_val, form.e0]).astype(int) if held else np.zeros(0, int)
+        self.kept = (
+            np.concatenate([form.D_val, form.e0]).astype(int) if constrained else np.zeros(0, int)
+        )
         self.geometry = values.first[self.kept]
         at = len(values.first) + np.arange(model.coordinates, dtype=float)
         self.rows = flatten(_numbers_of(self.places, at, self.points)).astype(int)
@@ -540,9 +542,9 @@ class EnsembleTable:
         self.events: list[Event] = []
         self.located: list[tuple[LocatedEvent, ...]] = [()] * n
 
-    def refuse(self, i: int, why: str) -> None:
+    def reject(self, i: int, why: str) -> None:
         """Mark a run that cannot be simulated."""
-        self.status[i], self.message[i] = REFUSED, why
+        self.status[i], self.message[i] = REJECTED, why
 
     def take(self, group: VariantGroup, found: EnsembleValues) -> None:
         """Store the certified runs of a group; the others remain."""
@@ -596,7 +598,7 @@ class EnsembleTable:
                     count,
                 )
             except (MechanismError, ValueError) as error:
-                self.refuse(i, str(error))
+                self.reject(i, str(error))
 
     def _fill(self, i: int, result: Result, count: int) -> None:
         """Fill the row of a run; count: number of requested outputs."""

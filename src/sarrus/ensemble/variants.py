@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Flags, Floats
+from ..lazy import module_on_use
 from ..located_events import LocatedEvent
 from ..mechanism import Mechanism, MechanismError, from_data, get_value, set_value, to_data
 from ..mechanism.files.model_writer import build_plainly
@@ -19,6 +20,9 @@ from ..mechanism.motion import is_traced
 from ..model.structure import describe
 from ..names import all_suggest, pick, warn_renamed
 from ..tracing import PartedError, Tape, TracedNumber, UntracedError, VectorTrace, vector_arithmetic
+
+pandas = module_on_use("pandas")
+xarray = module_on_use("xarray")
 
 
 @all_suggest
@@ -72,7 +76,18 @@ class EnsembleResult:
         return len(self.status)
 
     def of(self, run: int) -> OneRun:
-        """Return one of the runs, with the interface of a `Result`."""
+        """Return one of the runs, with the interface of a `Result`.
+
+        Parameters
+        ----------
+        run : int
+            Number of the run.
+
+        Returns
+        -------
+        OneRun
+            The run, with the interface of a `Result`.
+        """
         return OneRun(self, run)
 
     @property
@@ -86,15 +101,48 @@ class EnsembleResult:
         return f"<EnsembleResult: {len(self)} runs, {done} done, {int(self.fallback.sum())} by `simulate`>"
 
     def notes(self, run: int) -> list[str]:
-        """Return decisions of a run that a user should know."""
+        """Return decisions of a run that a user should know.
+
+        Parameters
+        ----------
+        run : int
+            Number of the run.
+
+        Returns
+        -------
+        list of str
+            Its notes.
+        """
         return list(self.run_notes[run])
 
     def position(self, name: str) -> Floats:
-        """Return the position of a point at the outputs [m], shape (runs, n, dimension)."""
+        """Return the position of a point at the outputs [m], shape (runs, n, dimension).
+
+        Parameters
+        ----------
+        name : str
+            A point of these runs.
+
+        Returns
+        -------
+        array
+            Positions [m], shape (runs, n, dimension).
+        """
         return self._values[:, :, self._place(name), 0]
 
     def velocity(self, name: str) -> Floats:
-        """Return the velocity of a point at the outputs [m/s], shape (runs, n, dimension)."""
+        """Return the velocity of a point at the outputs [m/s], shape (runs, n, dimension).
+
+        Parameters
+        ----------
+        name : str
+            A point of these runs.
+
+        Returns
+        -------
+        array
+            Velocities [m/s], shape (runs, n, dimension).
+        """
         return self._values[:, :, self._place(name), 1]
 
     @property
@@ -105,7 +153,18 @@ class EnsembleResult:
         return self.balance
 
     def extremes(self, name: str) -> tuple[Floats, Floats]:
-        """Return minimum and maximum position of a point at the outputs [m], each of shape (runs, dimension)."""
+        """Return minimum and maximum position of a point at the outputs [m], each of shape (runs, dimension).
+
+        Parameters
+        ----------
+        name : str
+            A point of these runs.
+
+        Returns
+        -------
+        tuple of array
+            Minimum and maximum [m], each of shape (runs, dimension).
+        """
         at = self._place(name)
         return self.least[:, at, 0], self.largest[:, at, 0]
 
@@ -128,11 +187,11 @@ class EnsembleResult:
 
     def to_dataframe(self) -> Any:
         """Return a pandas data frame with one row per run (extra: sarrus[data])."""
-        import pandas as pd
-
-        table = pd.DataFrame(self.columns()).rename_axis("run")
+        table = pandas.DataFrame(self.columns()).rename_axis("run")
         if self.crossings is not None:
-            table["crossing times [s]"] = pd.Series([list(x) for x in self.crossings], dtype=object)
+            table["crossing times [s]"] = pandas.Series(
+                [list(x) for x in self.crossings], dtype=object
+            )
         return table
 
     def to_xarray(self) -> Any:
@@ -140,8 +199,6 @@ class EnsembleResult:
 
         Crossings, if requested, have their own dimension; their times are nan where a run has fewer.
         """
-        import xarray as xr
-
         axes = ("run", "time", "point", "axis")
         data = {
             "position": (axes, self._values[:, :, :, 0], {"units": "m"}),
@@ -161,7 +218,7 @@ class EnsembleResult:
             "axis": list("xyz"[: self.dimension]),
         }
         varied = {path: (axes[:1], values) for path, values in self._varied()}
-        return xr.Dataset(data, coords=places | varied)
+        return xarray.Dataset(data, coords=places | varied)
 
     def _varied(self) -> Iterator[tuple[str, Floats]]:
         """Yield the varied parameters, one column per vector entry."""
@@ -274,7 +331,7 @@ class Variants:
         if len(set(counts.values())) != 1:
             shown = ", ".join(f"{path}: {n}" for path, n in counts.items())
             raise ValueError(
-                f"vary has arrays of different lengths ({shown}); give one value a variant"
+                f"vary has arrays of different lengths ({shown}); give one value per variant"
             )
         if both := find_overlap(vary):
             raise ValueError(
@@ -422,7 +479,7 @@ def _numbers(path: str, values: ArrayLike) -> Floats:
         ) from error
     if not array.ndim or not len(array):
         what = "one number" if not array.ndim else "no value"
-        raise ValueError(f"vary['{path}'] holds {what}; give an array with one value a variant")
+        raise ValueError(f"vary['{path}'] holds {what}; give an array with one value per variant")
     if not np.isfinite(array).all():
         which = np.argwhere(~np.isfinite(array))[0][0]
         raise ValueError(

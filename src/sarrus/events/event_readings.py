@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Floats, Ints
-from ..export import LEVELS
+from ..arrays import Floats
 from ..kinematics.configuration import next_to
 from ..mechanism import MechanismError
 from ..names import UnknownNameError
 from ..quantities import unit_of_quantity
 from ..result import Result
+from .event_quantities import component
 
 if TYPE_CHECKING:
     from ..mechanism.event_requests import Event
@@ -121,7 +121,7 @@ def _reader(event: Event, states: Result) -> Reader:
         return lambda r: np.asarray(
             np.sum([x * r.quantity(key).values for key, x in of.items()], axis=0)
         )
-    point = _coordinate(of, states)
+    point = component(of, states.model)
     if point is not None:
         return _component(*point, states)
     plain: dict[str, Reader] = {
@@ -147,38 +147,6 @@ def _call(event: Event, states: Result) -> Floats:
             f"{when}; return one number for each, like r.position('A')[:, 0]"
         )
     return values
-
-
-def _coordinate(of: str, states: Result) -> tuple[str, str, int] | None:
-    """Point, level and axis of "B0.vx"; generic quantities look up names at each call."""
-    name, _, word = of.rpartition(".")
-    letters = {letter: level for level, (letter, _) in LEVELS.items()}
-    axis = "xyz"[: states.model.dimension].find(word[-1:])
-    if name not in states.model.points or word[:-1] not in letters or axis < 0 or not word:
-        return None
-    return name, letters[word[:-1]], axis
-
-
-class LinearReading(NamedTuple):
-    """A quantity that is linear in the coordinates: origin + coordinates[columns] . factors."""
-
-    columns: Ints
-    factors: Floats
-    origin: float
-
-
-def linear_reading(event: Event, states: Result) -> LinearReading | None:
-    """The coefficients of a component of a point's position; None for other quantities."""
-    if event.reading not in ("coordinate", "quantity") or not isinstance(event.of, str):
-        return None
-    point = _coordinate(event.of, states)
-    if point is None or point[1] != "position":
-        return None
-    name, _, axis = point
-    rows = states.model.rows_of(name)
-    inside = slice(int(rows.start[axis]), int(rows.start[axis + 1]))
-    origin = float(states.model.origin(name)[axis])
-    return LinearReading(rows.col[inside], rows.val[inside], origin)
 
 
 def _component(name: str, level: str, axis: int, states: Result) -> Reader:

@@ -1,60 +1,77 @@
 """Locates events of a run on the polynomials of its steps, while the steps are computed.
 
-Every quantity is read at Chebyshev points of each step (interpolants.py), on the polynomial of the step itself. If
-its last coefficients are not negligible, it is read at twice as many points, then on halves of the step. All of
-its zeros are found there (detection.py), and refined on states sampled as for outputs (projected onto the
-constraints), so that the value read there is the wanted one to rounding.
+On each step a quantity is a polynomial: its Taylor polynomial, which follows from those of the coordinates
+(kernels/event_series.py), or, for other quantities, the interpolant of its values at Chebyshev points of the step
+(interpolants.py). If the last coefficients are not negligible, it is read at more points, then on halves of the
+step. All of its zeros are found there (kernels/event_zeros.py), and refined on states sampled as for outputs
+(projected onto the constraints), so that the value read there is the wanted one to rounding.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
+from ..kernels import event_series as series
+from ..kernels import event_zeros as zeros
 from ..kernels import recording as kernels
-from ..kernels.applied_forces import make_loads
-from ..kernels.layout import make_workspace
+from ..kernels.applied_forces import Loads, make_loads
+from ..kernels.event_series import EventIntervals, EventQuantity
+from ..kernels.layout import give_spare, make_workspace, take_spare
 from ..mechanism.event_requests import ANY, Event
 from ..methods import Motion, Record
-from ..methods.outcome import AccelerationRule, LocatedEvents, MotionPart, join_records
+from ..methods.outcome import (
+    AccelerationRule,
+    LocatedEvents,
+    MotionPart,
+    join_records,
+    take_records,
+)
 from ..methods.recorder import copy_part
 from ..model import Model
 from ..thresholds import EVENT_BAND, EVENT_ROUNDING
 from . import interpolants
-from .detection import FALLING, MAXIMUM, MINIMUM, RISING, TANGENT, Crossings, Extremes, Found, Place
-from .event_readings import (
-    NORMS,
-    NOTHING,
-    EventStates,
-    LinearReading,
-    Reader,
-    linear_reading,
-    make_reader,
-    usual_size,
-)
+from .event_quantities import make_quantity
+from .event_readings import NORMS, NOTHING, EventStates, Reader, make_reader, usual_size
 from .interpolants import Interpolants
 
-# points per step: initially, and if these do not resolve a quantity
+RISING, FALLING, TANGENT = "rising", "falling", "tangent"
+MAXIMUM, MINIMUM = "maximum", "minimum"
+# by the code of a kind and the sign before the event: -1, 0, 1
+KINDS = (
+    (RISING, "", FALLING),
+    (TANGENT,) * 3,
+    (MAXIMUM,) * 3,
+    (MINIMUM,) * 3,
+)
+# events as rows of a table, see kernels/event_zeros.py; in place of the value, about that of the quantity as read
+FoundRows = Floats
+# points per step where a quantity is read from states: initially, and if these do not resolve it
 FEW, MANY = 20, 40
-# share of the largest coefficient of a polynomial that is left out, and how many terms are kept
-NEGLIGIBLE, FEWEST_TERMS = 1e-18, 3
 # then the step is halved, up to this many times
 MOST_HALVINGS = 10
 # last coefficients that decrease by less than this factor on a quarter of an interval do not decrease
 NOISE = 0.7
-# error of a resolved quantity, over the tolerance
-RESOLVED = 0.01
+# error of a resolved quantity, over the tolerance: a hundredth of the band
+RESOLVED = 0.1
 # share of squared norms that may vanish: the band in which they are examined
 SQUARED = 1e-11
 # share of an interval: largest displacement of a zero by refinement
 MOST_MOVED = 0.1
 # refinement iterations, and the displacement that ends them, over the time
 ROUNDS, SETTLED = 4, 1e-15
+# over the band: differences to the value that are no rounding of a zero
+MOST_OFF = 1e3
+# name of the work memory
+EVENT_SPACE = "events"
+# events of a quantity in one buffer of steps for which there is room at first
+ROOM = 256
 
 
 class TrackState(NamedTuple):
@@ -68,42 +85,142 @@ class TrackState(NamedTuple):
     side: int = 0
 
 
+class EventSource:
+    """How the quantity of an event is obtained: from series, or read from states.
+
+    Raises UnknownNameError or MechanismError for names that do not exist.
+    """
+
+    def __init__(
+        self, event: Event, model: Model, start: EventStates, idle: Mapping[str, str]
+    ) -> None:
+        self._event, self._start, self._idle = event, start, idle
+        made = make_quantity(event, model)
+        self.quantity: EventQuantity | None = None
+        # turn_key: the name by which turns of an angle are counted
+        self.unit = self.turn_key = ""
+        if made is None:
+            self.unit = self._made[1]
+        else:
+            self.quantity, self.unit, self.turn_key = made
+
+    @cached_property
+    def _made(self) -> tuple[Reader, str]:
+        return make_reader(self._event, self._start, self._idle)
+
+    @property
+    def read(self) -> Reader:
+        """Reads the quantity from states."""
+        return self._made[0]
+
+
+class SweptPart(NamedTuple):
+    """Some steps of a run, the states at points of them if a quantity needed them, and the model's loads."""
+
+    part: MotionPart
+    law: AccelerationRule | None
+    loads: Loads | None
+
+
 class Track:
     """One event, followed along a run."""
 
     def __init__(
-        self,
-        event: Event,
-        read: Reader,
-        unit: str,
-        tolerance: float,
-        before: TrackState,
-        linear: LinearReading | None = None,
+        self, event: Event, source: EventSource, tolerance: float, before: TrackState, angle: float
     ) -> None:
-        self.event, self.unit, self.linear = event, unit, linear
-        self.read_value = read
+        self.event, self.source, self.unit = event, source, source.unit
         self.squares = event.reading in NORMS
-        self.detector: Crossings | Extremes = (
-            Extremes() if event.extreme else Crossings(before.side)
-        )
+        self.extremes = bool(event.extreme)
         self.left = before.left
-        # largest size of the quantity so far
-        self._size = 0.0
         self._share = max(EVENT_BAND * tolerance, EVENT_ROUNDING)
         self.accuracy = max(RESOLVED * tolerance, EVENT_ROUNDING)
-        self._last: tuple[Interpolants, Floats] | None = None
+        # largest size of the quantity so far, and its value at the end of the last step
+        self._before = np.array([0.0, angle])
+        self._detector = zeros.make_detector(before.side, MANY, ROOM)
+        self._work = np.zeros((2, MANY))
         # starts of intervals on which it could not be resolved [s]
         self.unresolved: list[float] = []
+        # the latest series, by step
+        self._swept: tuple[Floats, Floats] | None = None
+
+    @cached_property
+    def _wanted(self) -> Floats:
+        """Numbers of f = (quantity as read - level) * factor, and of its band."""
+        value, share = self.event.equals, self._share
+        level, factor, power = 0.0 if value is None else value, 1.0, 1.0
+        if self.squares:
+            level = level * level
+            if value is not None and value > 0.0:
+                factor = 0.5 / value
+            else:
+                power = 2.0
+            if value == 0.0:
+                share = max(SQUARED, share**2)
+        return np.array([level, factor, share, power, self.accuracy, self.extremes])
 
     @property
     def largest(self) -> float:
         """The largest size of the quantity so far."""
-        return self._size
+        return float(self._before[0])
 
     def read(self, states: EventStates) -> Floats:
-        """The quantity, or its square."""
-        values = self.read_value(states)
+        """The quantity as it is interpolated: it, or its square."""
+        values = self.source.read(states)
         return values * values if self.squares else values
+
+    def read_value(self, states: EventStates, near: Floats) -> Floats:
+        """The quantity at states; near: about its values, for angles."""
+        if self.source.quantity is None:
+            return self.source.read(states)
+        values, record, model = np.zeros(len(states.times)), states.record, states.model
+        loads = make_loads(model.loads, 0)
+        series.read_states(model.form, loads, self.source.quantity, record.outputs, near, values)
+        return values
+
+    def band(self, size: float) -> float:
+        """Values of the quantity that are not distinguished."""
+        return self._share * size
+
+    def _bands(self, sizes: Floats) -> Floats:
+        share, power = self._wanted[series.SHARE], self._wanted[series.POWER]
+        return np.asarray(share * (sizes if power == 1.0 else sizes * sizes))
+
+    @property
+    def since(self) -> float:
+        """The earliest time at which an event may still be found [s]; infinite if none is open."""
+        state = self._detector.state
+        if self.extremes:
+            last = zeros.HIGH if state[zeros.SIDE] > 0.0 else zeros.LOW
+            return float(state[last + zeros.TIME]) if state[zeros.SIDE] else np.inf
+        return float(self._detector.inside[0, zeros.TIME]) if state[zeros.INSIDE] else np.inf
+
+    # intervals
+
+    def fill(self, model: Model, swept: SweptPart) -> EventIntervals:
+        """Its function on all steps."""
+        quantity = self.source.quantity
+        assert quantity is not None
+        pieces = swept.part.pieces
+        count, order = len(pieces.starts) - 1, int(pieces.orders[: len(pieces.starts) - 1].max())
+        last = series.last_term(int(quantity.codes[series.WHICH]), order)
+        b, powers = np.zeros((2, count, last + 1))
+        out = EventIntervals(b, powers, np.zeros(count, np.int64), np.zeros(count))
+        series.fill_intervals(
+            model.form, swept.loads, quantity, pieces, self._wanted, self._before,
+            interpolants.from_powers(last + 1),
+            series.make_series_space(model.coordinates, last + 1), out,
+        )  # fmt: skip
+        self._swept = pieces.starts.copy(), powers
+        return out
+
+    def angle_at(self, t: float) -> float:
+        """The angle at a time of the latest steps, turns counted."""
+        if self._swept is None:
+            return float(self._before[1])
+        starts, powers = self._swept
+        n = min(max(int(np.searchsorted(starts, t, "right")) - 1, 0), len(powers) - 1)
+        s = (t - starts[n]) / max(starts[n + 1] - starts[n], 1e-300)
+        return float(np.polynomial.polynomial.polyval(s, powers[n]))
 
     def sizes(self, values: Floats, states: EventStates) -> Floats:
         """The largest size of the quantity up to each interval; values: as read, (n, points)."""
@@ -111,73 +228,56 @@ class Track:
         usual = np.broadcast_to(usual_size(self.unit, states), values.size)
         # NaN has no size
         largest = np.fmax.reduce(np.fmax(sizes, usual.reshape(values.shape)), axis=1)
-        return np.asarray(np.fmax.accumulate(np.fmax(largest, self._size)))
-
-    def sizes_of_lengths(self, values: Floats, length: float) -> Floats:
-        """The same for a coordinate of a point; length: of the mechanism [m]."""
-        largest = np.fmax(np.abs(values).max(axis=1), length)
-        return np.asarray(np.fmax.accumulate(np.fmax(largest, self._size)))
+        found = np.asarray(np.fmax.accumulate(np.fmax(largest, self._before[0])))
+        self._before[0] = found[-1]
+        return found
 
     def least(self, sizes: Floats) -> Floats:
         """Negligible error of a quantity as read."""
         return self.accuracy * (sizes * sizes if self.squares else sizes)
 
-    def band(self, size: float) -> float:
-        """Values of the quantity that are not distinguished."""
-        return self._share * size
+    def search(
+        self, starts: Floats, ends: Floats, b: Floats, known: Ints, sizes: Floats
+    ) -> FoundRows:
+        """Events on the next intervals; b: of its function."""
+        d, terms = self._detector, b.shape[1]
+        if d.stack.shape[1] < terms:
+            self._detector = d = d._replace(stack=np.zeros((len(d.stack), terms)))
+            self._work = np.zeros((2, terms))
+        state, inside = d.state.copy(), d.inside.copy()
+        while True:
+            count = zeros.search_intervals(
+                d, starts, ends, b, known, self._bands(sizes), self.extremes, *self._work
+            )
+            if count <= len(d.found):
+                return self._listed(count)
+            # there was no room for all of them
+            d.state[:], d.inside[:] = state, inside
+            self._detector = d = d._replace(found=np.zeros((count, zeros.FOUND)))
 
-    def take(self, read: Interpolants, sizes: Floats, last: bool) -> Iterator[Found]:
-        """Process the next intervals; the last one waits for its successor, unless the run ends."""
-        self._size = float(sizes[-1])
-        if self._last is not None:
-            read = interpolants.join([self._last[0], read])
-            sizes = np.concatenate([self._last[1], sizes])
-        upto = len(read) if last else len(read) - 1
-        self._last = read.some(slice(len(read) - 1, None)), sizes[-1:]
-        yield from self._search(read.close_gaps().some(slice(upto)), sizes[:upto])
-        if last:
-            yield from self.detector.finish()
+    def search_read(self, read: Interpolants, sizes: Floats) -> FoundRows:
+        """Events on the next intervals; read: interpolants of the quantity as read."""
+        level, factor = self._wanted[series.LEVEL], self._wanted[series.FACTOR]
+        b = (read.bernstein() - level) * factor
+        return self.search(read.starts, read.ends, b, np.zeros(len(b), np.int64), sizes)
 
-    @property
-    def since(self) -> float:
-        """The earliest time at which an event may still be found [s]."""
-        starts = [] if self._last is None else [float(self._last[0].starts[0])]
-        open_since = self.detector.since
-        return min([*starts, *([] if open_since is None else [open_since])], default=0.0)
+    def finish(self) -> FoundRows:
+        """Events that the end of the run decides."""
+        self._detector.state[zeros.COUNT] = 0.0
+        zeros.finish_search(self._detector, self.extremes)
+        return self._listed(int(self._detector.state[zeros.COUNT]))
 
-    def _shifted(self, read: Interpolants, sizes: Floats) -> tuple[Interpolants, Floats]:
-        """The function whose zeros or extremes are searched, and the band around zero."""
-        value, bands = self.event.equals, self._share * sizes
-        coefficients = read.coefficients.copy()
-        if value is None:
-            return read, bands * sizes if self.squares else bands
-        coefficients[:, 0] -= value * value if self.squares else value
-        if self.squares and value > 0.0:
-            coefficients /= 2.0 * value
-        elif self.squares:
-            bands = np.maximum(SQUARED, self._share**2) * sizes**2
-        return replace(read, coefficients=coefficients), bands
-
-    def _search(self, read: Interpolants, sizes: Floats) -> Iterator[Found]:
-        if not len(read):
-            return
-        f, bands = self._shifted(read, sizes)
-        firsts, lasts = f.at_start.tolist(), f.at_end.tolist()
-        rows = np.arange(len(f))
-        if not self.event.extreme:
-            rows = np.flatnonzero(interpolants.may_vanish(f.coefficients, bands))
-        monotone = interpolants.are_monotone(f.coefficients[rows]).tolist()
-        starts, ends = f.starts.tolist(), f.ends.tolist()
-        for n, plain in zip(rows.tolist(), monotone, strict=True):
-            if plain and self.event.extreme and n:
-                # no extreme inside: its end shows whether there is one between two intervals
-                width = ends[n] - starts[n]
-                yield from self.detector.read(Place(ends[n], lasts[n], float(bands[n]), width))
-                continue
-            # intervals that are left out lie outside the band
-            piece = _Piece(f, n, firsts[n], lasts[n], float(bands[n]))
-            for place in piece.places(plain, zeros=not self.event.extreme):
-                yield from self.detector.read(place)
+    def _listed(self, count: int) -> FoundRows:
+        """The events found last, of the kinds that were requested."""
+        event, found = self.event, self._detector.found[:count].copy()
+        if event.extreme and event.extreme != ANY:
+            wanted = zeros.MAXIMUM if event.extreme == MAXIMUM else zeros.MINIMUM
+            return np.asarray(found[found[:, zeros.KIND] == wanted])
+        if event.equals is not None:
+            found[:, zeros.VALUE] = event.equals
+            if event.direction:
+                return np.asarray(found[found[:, zeros.SIGN] == -event.direction])
+        return found
 
     def notes(self) -> Iterator[str]:
         """Notes for the user."""
@@ -188,69 +288,42 @@ class Track:
                 + (f" and at {more} further moments" if more else "")
                 + ": zeros and extremes within a step may be missed there"
             )
-        if self.detector.settled is not None and self.left != 0:
+        settled = float(self._detector.state[zeros.SETTLED])
+        if not np.isnan(settled) and self.left != 0:
             yield (
-                f"event '{self.event.name}': from t = {self.detector.settled:.9g} s on the quantity stays at "
+                f"event '{self.event.name}': from t = {settled:.9g} s on the quantity stays at "
                 f"the value, to {self._share:g} of its size; that is not an event"
             )
-
-    def wants(self, found: Found) -> bool:
-        """Whether an event of this kind was requested."""
-        event = self.event
-        if found.kind in (MAXIMUM, MINIMUM):
-            return event.extreme in (ANY, found.kind)
-        return event.direction in (0, -found.sign)
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """A function on one interval, with its values at both ends and the band."""
-
-    f: Interpolants
-    number: int
-    first: float
-    last: float
-    band: float
-
-    def _time(self, x: float) -> float:
-        a, b = float(self.f.starts[self.number]), float(self.f.ends[self.number])
-        return b if x == 1.0 else a + 0.5 * (x + 1.0) * (b - a)
-
-    def places(self, monotone: bool, zeros: bool) -> Iterator[Place]:
-        """Its start, zeros, extremes and end, in order; zeros: whether these are requested."""
-        width = float(self.f.ends[self.number] - self.f.starts[self.number])
-        yield Place(self._time(-1.0), self.first, self.band, width)
-        c = self.f.coefficients[self.number]
-        terms = c.tolist()
-        inside = [] if monotone else interpolants.critical_points(c).tolist()
-        values = [interpolants.clenshaw(terms, x) for x in inside]
-        low, before = -1.0, self.first
-        for x, value in zip([*inside, 1.0], [*values, self.last], strict=True):
-            if zeros and before * value < 0.0:
-                zero = interpolants.solve_zero(c, low, x)
-                slope = interpolants.derivative(c).tolist()
-                rate = interpolants.clenshaw(slope, zero) * 2.0 / max(width, 1e-300)
-                yield Place(self._time(zero), 0.0, self.band, width, True, rate)
-            yield Place(self._time(x), value, self.band, width)
-            low, before = x, value
 
 
 @dataclass
 class _Located:
-    """An event with its state, as stored during the run; gap: remaining difference to the wanted value."""
+    """Events with their states, as stored during the run: numbers of their tracks, values."""
 
-    track: int
-    found: Found
-    time: float
-    value: float
-    gap: float
-    record: Record = field(repr=False)
-    number: int
+    tracks: Ints
+    found: FoundRows
+    values: Floats
+    record: Record
 
-    @property
-    def row(self) -> Record:
-        """Its state."""
-        return self.record[self.number : self.number + 1]
+    def some(self, rows: Ints | slice) -> _Located:
+        """Some of them, in the given order."""
+        return _Located(
+            self.tracks[rows], self.found[rows], self.values[rows], take_records(self.record, rows)
+        )
+
+
+def _join(parts: list[_Located]) -> _Located:
+    """Some events in order of time."""
+    if len(parts) == 1:
+        return parts[0]
+    record = join_records(parts[0].record.model, [e.record for e in parts])
+    joined = _Located(
+        np.concatenate([e.tracks for e in parts]),
+        np.concatenate([e.found for e in parts]),
+        np.concatenate([e.values for e in parts]),
+        record,
+    )
+    return joined.some(np.argsort(record.times, kind="stable"))
 
 
 class EventFinder:
@@ -261,7 +334,10 @@ class EventFinder:
     ) -> None:
         self._events, self._model = events, model
         self._tracks, self._states = tracks, states
-        self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
+        self._loads = make_loads(model.loads, 0)
+        self._ws = take_spare(
+            model.structure.spare, EVENT_SPACE, lambda: make_workspace(model.form, 0)
+        )
         # earlier steps in which events may still be found
         self._tails: list[MotionPart] = []
         self._found: list[_Located] = []
@@ -277,39 +353,48 @@ class EventFinder:
         """Process some steps; last: the run ends with them. Returns the state that ends the run, if any."""
         begin = time.thread_time()
         starts = part.pieces.starts
-        motion = Motion(self._model, (*self._tails, part), law)
-        fresh: list[tuple[int, Found]] = []
-        if len(starts) > 1:
-            for n, read, sizes in self._sweep(part, law):
-                fresh += [(n, found) for found in self._tracks[n].take(read, sizes, last)]
-        elif last:
-            fresh += [
-                (n, f) for n, track in enumerate(self._tracks) for f in track.detector.finish()
-            ]
-        fresh = [(n, f) for n, f in fresh if self._tracks[n].wants(f)]
-        stop = self._keep(self._polish(motion, fresh))
-        since = min((track.since for track in self._tracks), default=np.inf)
-        first = int(np.searchsorted(starts, since, "right")) - 1
-        self._tails = [p for p in self._tails if p.pieces.starts[-1] > since]
-        if len(starts) > 1 and not last:
-            # the next steps will reuse this memory
-            self._tails.append(copy_part(part, min(max(first, 0), len(starts) - 2)))
+        swept = SweptPart(part, law, self._loads)
+        fresh = [*self._sweep(swept)] if len(starts) > 1 else []
+        if last:
+            fresh += [(n, track.finish()) for n, track in enumerate(self._tracks)]
+        by_track: dict[int, list[FoundRows]] = {}
+        for n, found in fresh:
+            if len(found):
+                by_track.setdefault(n, []).append(found)
+        stop = None
+        if by_track:
+            stop = self._keep(_join([*self._locate(swept, by_track)]))
+        if not last:
+            since = min((track.since for track in self._tracks), default=np.inf)
+            self._tails = [p for p in self._tails if p.pieces.starts[-1] > since]
+            if len(starts) > 1 and since <= starts[-1]:
+                # the next steps will reuse this memory
+                first = int(np.searchsorted(starts, since, "right")) - 1
+                self._tails.append(copy_part(part, min(max(first, 0), len(starts) - 2)))
         self.cpu += time.thread_time() - begin
         return stop
 
-    def _keep(self, located: list[_Located]) -> Record | None:
+    def _keep(self, located: _Located) -> Record | None:
         """Store events in order of time, up to the first that ends the run; returns its state."""
-        for number, event in enumerate(located):
-            track = self._tracks[event.track]
+        if all(track.left is None and not track.event.then for track in self._tracks):
+            self._found.append(located)
+            return None
+        kept: list[int] = []
+        for i, n in enumerate(located.tracks.tolist()):
+            track = self._tracks[n]
             if track.left == 0:
                 continue
             track.left = None if track.left is None else track.left - 1
-            self._found.append(event)
+            kept.append(i)
             if track.event.then or (track.left == 0 and track.event.terminal):
-                self.reached, self.which = track.event.name, event.track
-                self._later = [(e.track, e.found.sign) for e in located[number + 1 :]]
-                return event.row
-        return None
+                self.reached, self.which = track.event.name, n
+                signs = located.found[i + 1 :, zeros.SIGN]
+                later = zip(located.tracks[i + 1 :].tolist(), signs.tolist(), strict=True)
+                self._later = [(k, int(sign)) for k, sign in later]
+                break
+        if kept:
+            self._found.append(located.some(np.array(kept)))
+        return None if self.which is None else self._found[-1].record[-1:]
 
     def carry_over(self, state: Record) -> list[TrackState]:
         """What the events carry over into a segment that starts at a state.
@@ -322,78 +407,100 @@ class EventFinder:
             TrackState(
                 track.left,
                 signs.get(n, 0)
-                if abs(self._gap(n, float(track.read_value(states)[0])))
-                <= track.band(track.largest)
+                if abs(self._gap(n, self._value_at(n, states))) <= track.band(track.largest)
                 else 0,
             )
             for n, track in enumerate(self._tracks)
         ]
 
+    def _value_at(self, n: int, states: EventStates) -> float:
+        wanted = self._tracks[n].event.equals
+        near = np.array([np.nan if wanted is None else wanted])
+        return float(self._tracks[n].read_value(states, near)[0])
+
     def turns(self, until: float) -> dict[str, tuple[Floats, Floats]]:
         """Angles with their turns counted, up to a time [s]."""
         kept = {key: times <= until for key, (times, _) in self._states.turns.items()}
-        return {
+        found = {
             key: (times[kept[key]], angles[kept[key]])
             for key, (times, angles) in self._states.turns.items()
             if kept[key].any()
         }
+        for track in self._tracks:
+            if track.source.turn_key:
+                found[track.source.turn_key] = (
+                    np.array([until]),
+                    np.array([track.angle_at(until)]),
+                )
+        return found
 
     @property
     def stop(self) -> LocatedEvents:
         """The event that ended the run."""
-        return self._listed(self._found[-1:])
+        return self._listed([self._found[-1].some(slice(-1, None))])
 
-    def _sweep(
-        self, part: MotionPart, law: AccelerationRule | None
-    ) -> Iterator[tuple[int, Interpolants, Floats]]:
-        """All quantities on all steps: index of the event, interpolants, sizes so far."""
+    def _sweep(self, swept: SweptPart) -> Iterator[tuple[int, FoundRows]]:
+        """All events on some steps: index and events."""
         # the next steps will reuse the memory of these
-        starts = part.pieces.starts.copy()
+        starts = swept.part.pieces.starts.copy()
         a, b = starts[:-1], starts[1:]
         states: EventStates | None = None
         for n, track in enumerate(self._tracks):
-            if track.linear is not None:
-                read = Interpolants(a, b, _polynomials(part, track.linear))
-                values = read.coefficients @ interpolants.at_points(read.coefficients.shape[1], FEW)
-                yield n, read, track.sizes_of_lengths(values, self._model.units.length)
+            if track.source.quantity is not None:
+                rows, _, known, sizes = track.fill(self._model, swept)
+                first = 0
+                for k in (*np.flatnonzero(known == series.ROUGH).tolist(), len(a)):
+                    if k > first:
+                        own = slice(first, k)
+                        yield n, track.search(a[own], b[own], rows[own], known[own], sizes[own])
+                    if k < len(a):
+                        own = slice(k, k + 1)
+                        yield n, self._search_halves(swept, track, a[own], b[own], sizes[own])
+                    first = k + 1
                 continue
             # states are sampled only for quantities that need them
-            states = states or self._sample(part, law, a, b, FEW)
+            states = states or self._sample(swept, a, b, FEW)
             values = track.read(states).reshape(-1, FEW)
             sizes = track.sizes(values, states)
             read = interpolants.from_values(a, b, values)
             good = interpolants.last_terms(read.coefficients) <= track.least(sizes)
+            parts = [read.some(good)] if good.any() else []
             if not good.all():
-                rough = np.flatnonzero(~good)
-                parts = [
-                    _rows(read, good),
-                    *self._refine(part, law, track, a[rough], b[rough], sizes),
-                ]
+                parts += self._refine(swept, track, a[~good], b[~good], float(sizes[-1]))
+            if parts:
                 read = interpolants.join(parts)
                 sizes = sizes[np.searchsorted(a, read.starts, "right") - 1]
-            if len(read):
-                yield n, read, sizes
+                yield n, track.search_read(read, sizes)
+
+    def _search_halves(
+        self, swept: SweptPart, track: Track, a: Floats, b: Floats, sizes: Floats
+    ) -> FoundRows:
+        """Events on a step whose series does not decrease fast enough."""
+        if track.source.turn_key:
+            # turns are counted on from the start of the step
+            self._states.turns[track.source.turn_key] = a, np.array([track.angle_at(float(a[0]))])
+        parts = [*self._refine(swept, track, a, b, float(sizes[-1]))]
+        if not parts:
+            return np.zeros((0, zeros.FOUND))
+        read = interpolants.join(parts)
+        return track.search_read(read, np.full(len(read), sizes[-1]))
 
     def _refine(
-        self,
-        part: MotionPart,
-        law: AccelerationRule | None,
-        track: Track,
-        a: Floats,
-        b: Floats,
-        sizes: Floats,
+        self, swept: SweptPart, track: Track, a: Floats, b: Floats, size: float
     ) -> Iterator[Interpolants]:
         """Interpolants of intervals that few points do not resolve."""
-        least = float(track.least(sizes[-1:])[0])
+        least = float(track.least(np.array([size]))[0])
         before = earlier = np.full(len(a), np.inf)
         for halvings in range(MOST_HALVINGS + 1):
-            values = track.read(self._sample(part, law, a, b, MANY)).reshape(-1, MANY)
+            values = track.read(self._sample(swept, a, b, MANY)).reshape(-1, MANY)
             read = interpolants.from_values(a, b, values)
             left = interpolants.last_terms(read.coefficients)
             # a remainder that is as large on a quarter of the interval is noise, or a jump
             hopeless = (left > least) & ((left > NOISE * earlier) | (halvings == MOST_HALVINGS))
             track.unresolved += a[hopeless].tolist()
-            yield _rows(read, ((left <= least) | hopeless) & np.isfinite(left))
+            known = ((left <= least) | hopeless) & np.isfinite(left)
+            if known.any():
+                yield read.some(known)
             rough = (left > least) & ~hopeless
             if not rough.any():
                 return
@@ -402,13 +509,11 @@ class EventFinder:
             middle = 0.5 * (a + b)
             a, b = np.column_stack([a, middle]).ravel(), np.column_stack([middle, b]).ravel()
 
-    def _sample(
-        self, part: MotionPart, law: AccelerationRule | None, a: Floats, b: Floats, count: int
-    ) -> EventStates:
+    def _sample(self, swept: SweptPart, a: Floats, b: Floats, count: int) -> EventStates:
         """States on the polynomials themselves, at the points of some intervals."""
-        x = interpolants.points(count)
+        x, part = interpolants.points(count), swept.part
         times = (0.5 * (a + b)[:, None] + 0.5 * (b - a)[:, None] * x).ravel()
-        record = Record.at(self._model, times, law)
+        record = Record.at(self._model, times, swept.law)
         self._ws.reference_pivots[:] = part.reference_pivots
         record.restored[:] = part.put_back(times)
         kernels.sample(
@@ -428,99 +533,99 @@ class EventFinder:
         states.__dict__["turns"] = self._states.turns
         return states
 
-    def _polish(self, motion: Motion, fresh: list[tuple[int, Found]]) -> list[_Located]:
-        """Events with their states; zeros are moved to where the sampled states have the wanted value."""
-        if not fresh:
-            return []
-        times = np.array([found.place.time for _, found in fresh])
-        values = np.zeros(len(times))
-        low, high = motion.begin, motion.end
+    def _locate(self, swept: SweptPart, by_track: dict[int, list[FoundRows]]) -> Iterator[_Located]:
+        """Events with their states, of each track in order of time."""
+        for n, parts in by_track.items():
+            found = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            located = self._refine_series(swept, n, found) or self._refine_read(swept, n, found)
+            kinds = located.found[:, zeros.KIND]
+            if (kinds == zeros.TANGENT).any():
+                # contacts that the states do not confirm are left out; for squares the band is wider
+                track = self._tracks[n]
+                gaps = np.abs(located.values - located.found[:, zeros.VALUE])
+                far = gaps > 2.0 * track.band(track.largest)
+                located = located.some(np.flatnonzero((kinds != zeros.TANGENT) | ~far))
+            if len(located.values):
+                yield located
+
+    def _refine_series(self, swept: SweptPart, n: int, found: FoundRows) -> _Located | None:
+        """Zeros are moved to where the sampled states have the wanted value; None if not in compiled code."""
+        track, pieces = self._tracks[n], swept.part.pieces
+        quantity, starts = track.source.quantity, pieces.starts
+        if quantity is None or found[0, zeros.TIME] < starts[0]:
+            return None
+        record = Record.at(self._model, found[:, zeros.TIME].copy(), swept.law)
+        off = MOST_OFF * track.band(track.largest)
+        limits = np.array([MOST_MOVED, off, SETTLED * starts[-1], starts[0], starts[-1]])
+        level, values = track.event.equals or 0.0, np.zeros(len(found))
+        self._ws.reference_pivots[:] = swept.part.reference_pivots
+        if not series.refine_events(
+            self._model.form, self._ws, self._loads, swept.part.sampling, pieces, quantity,
+            float(level), ROUNDS, limits, found, record.outputs, values,
+        ):  # fmt: skip
+            return None
+        record.restored[:] = swept.part.put_back(record.times)
+        return _Located(np.full(len(found), n), found, values, record)
+
+    def _refine_read(self, swept: SweptPart, n: int, found: FoundRows) -> _Located:
+        """The same for quantities that are read from states, and for events in earlier steps."""
+        track = self._tracks[n]
+        motion = Motion(self._model, (*self._tails, swept.part), swept.law)
+        times = found[:, zeros.TIME].copy()
         for _ in range(ROUNDS):
             order = np.argsort(times, kind="stable")
             record = motion.at(times[order])
-            states = self._of(record)
-            moves = np.zeros(len(times))
-            for n in {n for n, _ in fresh}:
-                read = self._tracks[n].read_value(states)
-                for rank, i in enumerate(order.tolist()):
-                    if fresh[i][0] == n:
-                        values[i] = read[rank]
-                        moves[i] = self._move(n, fresh[i][1], values[i])
-            if not np.abs(moves).max() > SETTLED * high:
+            values = track.read_value(self._of(record), found[order, zeros.VALUE])
+            moves = self._moves(n, values[np.argsort(order)], found)
+            if not np.abs(moves).max() > SETTLED * motion.end:
                 break
-            times = np.clip(times + moves, low, high)
-        located = [
-            _Located(n, found, float(record.times[rank]), float(values[i]), gap, record, rank)
-            for rank, i in enumerate(order.tolist())
-            for n, found in [fresh[i]]
-            for gap in [self._gap(n, values[i])]
-        ]
-        return [e for e in located if e.found.kind != TANGENT or self._touches(e.track, e.gap)]
+            times = np.clip(times + moves, motion.begin, motion.end)
+        return _Located(np.full(len(found), n), found[order], values, record)
 
     def _gap(self, n: int, value: float) -> float:
         wanted = self._tracks[n].event.equals
         return 0.0 if wanted is None else float(value - wanted)
 
-    def _touches(self, n: int, gap: float) -> bool:
-        """Whether a tangent contact is confirmed; for squares the band is wider."""
-        track = self._tracks[n]
-        return abs(gap) <= 2.0 * track.band(track.largest)
-
-    def _move(self, n: int, found: Found, value: float) -> float:
-        """Displacement of a zero [s]; zero if it is exact to rounding."""
-        track, rate = self._tracks[n], found.place.rate
-        if found.kind not in (RISING, FALLING) or not rate:
-            return 0.0
-        off = self._gap(n, value)
-        step = -off / rate
-        far = abs(step) > MOST_MOVED * found.place.width or abs(off) > 1e3 * track.band(
-            track.largest
-        )
-        return 0.0 if far or abs(off) <= 2e-16 * abs(value) else step
+    def _moves(self, n: int, values: Floats, found: FoundRows) -> Floats:
+        """Displacements of zeros [s]; zero if they are exact to rounding."""
+        track, rates = self._tracks[n], found[:, zeros.RATE]
+        if track.event.equals is None:
+            return np.zeros(len(values))
+        off = values - track.event.equals
+        step = -off / np.where(rates == 0.0, np.inf, rates)
+        far = np.abs(step) > MOST_MOVED * found[:, zeros.WIDTH]
+        far |= np.abs(off) > MOST_OFF * track.band(track.largest)
+        stays = (found[:, zeros.KIND] != zeros.CROSSING) | (np.abs(off) <= 2e-16 * np.abs(values))
+        return np.where(far | stays, 0.0, step)
 
     def located(self, until: float) -> LocatedEvents:
         """All events up to a time [s]."""
-        return self._listed(
-            sorted((e for e in self._found if e.time <= until), key=lambda e: e.time)
-        )
+        return self._listed(self._found, until)
 
-    def _listed(self, found: list[_Located]) -> LocatedEvents:
-        record = join_records(self._model, [e.row for e in found])
+    def _listed(self, chunks: list[_Located], until: float = np.inf) -> LocatedEvents:
+        none = np.zeros(0, np.int64), np.zeros((0, zeros.FOUND)), np.zeros(0)
+        located = _join(chunks or [_Located(*none, Record.at(self._model, none[2]))])
+        if len(located.values) and located.record.times[-1] > until:
+            located = located.some(np.flatnonzero(located.record.times <= until))
+        levels = np.array([event.equals for event in self._events], dtype=float)[located.tracks]
+        codes = located.found[:, [zeros.KIND, zeros.SIGN]].astype(int).tolist()
         return LocatedEvents(
             names=[event.name for event in self._events],
             units=[track.unit for track in self._tracks],
-            which=np.array([e.track for e in found], dtype=np.int64),
-            kinds=[e.found.kind for e in found],
-            values=np.array([e.value for e in found]),
-            gaps=np.array([e.gap for e in found]),
-            record=record,
+            which=located.tracks,
+            kinds=[KINDS[kind][sign + 1] for kind, sign in codes],
+            values=located.values,
+            gaps=np.where(np.isnan(levels), 0.0, located.values - levels),
+            record=located.record,
         )
+
+    def release(self) -> None:
+        """Leave the memory to later runs."""
+        give_spare(self._model.structure.spare, EVENT_SPACE, self._ws)
 
     def notes(self) -> list[str]:
         """Notes for the user."""
         return [note for track in self._tracks for note in track.notes()]
-
-
-def _polynomials(part: MotionPart, linear: LinearReading) -> Floats:
-    """Chebyshev coefficients of a linear quantity on all steps: it is a polynomial itself."""
-    pieces = part.pieces
-    steps = np.diff(pieces.starts)
-    orders = pieces.orders[: len(steps)]
-    power = np.arange(int(orders.max()) + 1)
-    terms = pieces.coefficients[: len(steps), : len(power)][:, :, linear.columns] @ linear.factors
-    # coefficients beyond the order of a step were never written
-    terms[power[None] > orders[:, None]] = 0.0
-    terms *= steps[:, None] ** power
-    terms[:, 0] += linear.origin
-    found = terms @ interpolants.from_powers(len(power))
-    # the last ones are far below rounding, and every evaluation would add them
-    sizes = np.abs(found).max(axis=0)
-    kept = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
-    return np.asarray(found[:, : max(int(kept[-1]) + 1 if len(kept) else 0, FEWEST_TERMS)])
-
-
-def _rows(read: Interpolants, chosen: np.ndarray) -> Interpolants:
-    return Interpolants(read.starts[chosen], read.ends[chosen], read.coefficients[chosen])
 
 
 class EventSearch:
@@ -540,8 +645,7 @@ class EventSearch:
         self._events, self._model = events, model
         self._start, self._tolerance = start, tolerance
         start.__dict__["turns"] = {}
-        self._readers = [make_reader(event, start, idle) for event in events]
-        self._linear = [linear_reading(event, start) for event in events]
+        self._sources = [EventSource(event, model, start, idle) for event in events]
         self._before = [TrackState(event.count) for event in events]
         self._turns: dict[str, tuple[Floats, Floats]] = {}
         # the finder of the latest run
@@ -556,10 +660,12 @@ class EventSearch:
         self._start.turns.clear()
         self._start.turns.update(self._turns)
         tracks = [
-            Track(event, *reader, self._tolerance, before, linear)
-            for event, reader, before, linear in zip(
-                self._events, self._readers, self._before, self._linear, strict=True
-            )
+            Track(event, source, self._tolerance, before, self._angle(source.turn_key))
+            for event, source, before in zip(self._events, self._sources, self._before, strict=True)
         ]
         self.finder = EventFinder(self._events, self._model, tracks, self._start)
         return self.finder
+
+    def _angle(self, key: str) -> float:
+        """The angle of a joint or body at the start, where its turns were counted before."""
+        return float(self._turns[key][1][-1]) if key in self._turns else np.nan

@@ -1,33 +1,26 @@
-"""Chebyshev interpolants of a function along the steps of a run, and their zeros and extremes.
+"""Chebyshev interpolants of a function along the steps of a run.
 
 On each interval [a, b], with x = (2 t - a - b) / (b - a) and Chebyshev points x_j of the first kind,
 
     f(t) = sum c_k T_k(x),      c = B f(x_j)      [Trefethen2019, ch. 3]
 
 The motion of a step is a polynomial, so a few points resolve a smooth function of it; its last coefficients show
-whether they do (last_terms). Interpolants of neighbouring intervals differ at their common end by the error of the
-steps. A linear term closes that gap (close_gaps), so f is continuous: no zero is lost between two steps, and none
-is found twice. Zeros of the derivative are eigenvalues of the colleague matrix [Good1961]; between them f is
-monotone, so the signs of f at these points determine all zeros of f.
+whether they do (last_terms). Events are searched in Bernstein coefficients of the same polynomials.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import comb, lcm
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ..arrays import Flags, Floats
+from ..arrays import Floats, plain_sum
 
-# eigenvalues this far off the interval are candidates; an unnecessary one does no harm
-NEAR_REAL = 1e-4
-# coefficients below this share of the largest are rounding: they would only add eigenvalues
-ROUNDING = 1e-15
-# iterations of Newton's method, safeguarded by bisection
-MOST_ITERATIONS = 60
-LAST_STEP = 1e-9
+# coefficients below this share of the largest are rounding
+ROUNDING = 1e-16
 
 
 @cache
@@ -46,30 +39,37 @@ def _from_values(count: int) -> Floats:
 
 
 @cache
-def _of_derivative(count: int) -> Floats:
-    """The matrix that computes the count - 1 coefficients of the derivative by x."""
-    return np.ascontiguousarray(chebyshev.chebder(np.eye(count), axis=1))
+def from_powers(terms: int) -> Floats:
+    """The matrix from coefficients of s^k to Bernstein coefficients of the same degree: C(j,k) / C(n,k)."""
+    n = terms - 1
+    return np.array([[comb(j, k) / comb(n, k) for k in range(terms)] for j in range(terms)])
 
 
 @cache
-def from_powers(count: int) -> Floats:
-    """The matrix that converts coefficients of s^k, s = (x + 1) / 2 from 0 to 1, to Chebyshev coefficients."""
-    rows = np.zeros((count, count))
-    rows[0, 0] = 1.0
-    for k in range(1, count):
-        rows[k, : k + 1] = chebyshev.chebmul(rows[k - 1, :k], [0.5, 0.5])[: k + 1]
-    return rows
+def _from_chebyshev(terms: int) -> Floats:
+    """The matrix that converts Chebyshev coefficients on 0 .. 1 to Bernstein coefficients.
+
+    T_k has integer coefficients in powers of s; they are converted exactly, and rounded once.
+    """
+    n, powers = terms - 1, [[1], [-1, 2]]
+    for _ in range(2, terms):
+        # T_k = 2 (2 s - 1) T_{k-1} - T_{k-2}
+        one, two = powers[-1], powers[-2]
+        new = [0] * (len(one) + 1)
+        for i, c in enumerate(one):
+            new[i] -= 2 * c
+            new[i + 1] += 4 * c
+        for i, c in enumerate(two):
+            new[i] -= c
+        powers.append(new)
+    # s^i has the coefficients C(j,i) / C(n,i)
+    common = lcm(*(comb(n, i) for i in range(terms)))
+    shares = [[common // comb(n, i) * comb(j, i) for i in range(terms)] for j in range(terms)]
+    return np.array([[_dot(p, share) / common for share in shares] for p in powers[:terms]])
 
 
-@cache
-def at_points(terms: int, count: int) -> Floats:
-    """The matrix that evaluates Chebyshev coefficients at the points."""
-    return np.ascontiguousarray(chebyshev.chebvander(points(count), terms - 1).T)
-
-
-def derivative(coefficients: Floats) -> Floats:
-    """Coefficients of the derivative by x, (..., terms - 1)."""
-    return np.asarray(coefficients @ _of_derivative(coefficients.shape[-1]))
+def _dot(a: list[int], b: list[int]) -> int:
+    return plain_sum(x * y for x, y in zip(a, b, strict=False))
 
 
 @dataclass(frozen=True)
@@ -83,28 +83,15 @@ class Interpolants:
     def __len__(self) -> int:
         return len(self.starts)
 
-    @property
-    def at_start(self) -> Floats:
-        """Values at the starts."""
-        signs = 1.0 - 2.0 * (np.arange(self.coefficients.shape[1]) % 2)
-        return np.asarray(self.coefficients @ signs)
-
-    @property
-    def at_end(self) -> Floats:
-        """Values at the ends."""
-        return np.asarray(self.coefficients.sum(axis=1))
-
-    def some(self, rows: slice) -> Interpolants:
-        """The interpolants of a slice."""
+    def some(self, rows: np.ndarray) -> Interpolants:
+        """Some of the interpolants."""
         return Interpolants(self.starts[rows], self.ends[rows], self.coefficients[rows])
 
-    def close_gaps(self) -> Interpolants:
-        """Continuous interpolants: each ends where the next one begins, if the intervals are adjacent."""
-        gaps = self.at_start[1:] - self.at_end[:-1]
-        gaps[self.starts[1:] > self.ends[:-1]] = 0.0
-        coefficients = self.coefficients.copy()
-        coefficients[:-1, :2] += 0.5 * gaps[:, None]
-        return Interpolants(self.starts, self.ends, coefficients)
+    def bernstein(self) -> Floats:
+        """Bernstein coefficients, (n, terms); terms that are rounding would only disturb their signs."""
+        sizes = np.abs(self.coefficients)
+        kept = np.where(sizes > ROUNDING * sizes.max(axis=1, keepdims=True), self.coefficients, 0.0)
+        return np.asarray(kept @ _from_chebyshev(kept.shape[1]))
 
 
 def from_values(starts: Floats, ends: Floats, values: Floats) -> Interpolants:
@@ -126,75 +113,3 @@ def last_terms(coefficients: Floats) -> Floats:
     """Size of the last coefficients, an estimate of the interpolation error; infinite if they are NaN."""
     left = np.abs(coefficients[:, -3:]).max(axis=1)
     return np.where(np.isfinite(left), left, np.inf)
-
-
-def may_vanish(coefficients: Floats, band: Floats) -> Flags:
-    """Whether functions may come closer to zero than the band: |c_0| against the sum of all others."""
-    sizes = np.abs(coefficients)
-    return np.asarray(sizes[:, 0] <= sizes[:, 1:].sum(axis=1) + band)
-
-
-def are_monotone(coefficients: Floats) -> Flags:
-    """Whether derivatives keep their sign, by the same bound."""
-    return ~may_vanish(derivative(coefficients), np.zeros(len(coefficients)))
-
-
-def critical_points(c: Floats) -> Floats:
-    """Points where the derivative may vanish, increasing, within -1 .. 1."""
-    slope = derivative(c)
-    if are_monotone(slope[None])[0]:
-        # at most one zero: no eigenvalues are needed
-        first, last = (clenshaw(slope.tolist(), x) for x in (-1.0, 1.0))
-        return np.array([solve_zero(slope, -1.0, 1.0)] if first * last < 0.0 else [])
-    sizes = np.abs(slope)
-    kept = np.flatnonzero(sizes > ROUNDING * sizes.max(initial=0.0))
-    if not len(kept) or kept[-1] == 0:
-        return np.zeros(0)
-    roots = chebyshev.chebroots(slope[: kept[-1] + 1])
-    near = roots[(np.abs(roots.imag) < NEAR_REAL) & (np.abs(roots.real) < 1.0 + NEAR_REAL)].real
-    inside = np.unique(_polished(slope, near))
-    return inside[np.abs(inside) < 1.0]
-
-
-def _polished(slope: Floats, x: Floats) -> Floats:
-    """Zeros refined by two Newton steps, if these are small: eigenvalues have errors of about 1e-13."""
-    curvature = derivative(slope)
-    for _ in range(2):
-        bend = np.asarray(chebyshev.chebval(x, curvature))
-        flat = bend == 0.0
-        step = np.where(flat, 0.0, chebyshev.chebval(x, slope) / np.where(flat, 1.0, bend))
-        x = np.where(np.abs(step) < NEAR_REAL, x - step, x)
-    return x
-
-
-def solve_zero(c: Floats, low: float, high: float) -> float:
-    """The zero between two points with opposite signs: Newton's method, safeguarded by bisection."""
-    terms, slope = c.tolist(), derivative(c).tolist()
-    first, last = clenshaw(terms, low), clenshaw(terms, high)
-    rises = last > first
-    x = (
-        low + (high - low) * (first / (first - last))
-        if rises != (first > 0.0)
-        else 0.5 * (low + high)
-    )
-    for _ in range(MOST_ITERATIONS):
-        value = clenshaw(terms, x)
-        if (value > 0.0) == rises:
-            high = x
-        else:
-            low = x
-        rate = clenshaw(slope, x)
-        step = value / rate if rate else np.inf
-        # the next step would be the square of this one
-        if abs(step) <= LAST_STEP:
-            return min(max(x - step, -1.0), 1.0)
-        x = x - step if low < x - step < high else 0.5 * (low + high)
-    return x
-
-
-def clenshaw(terms: list[float], x: float) -> float:
-    """Sum of c_k T_k(x), for single numbers: NumPy takes ten times as long."""
-    b, before = 0.0, 0.0
-    for c in reversed(terms[1:]):
-        b, before = 2.0 * x * b - before + c, b
-    return x * b - before + terms[0]

@@ -40,7 +40,7 @@ class ForeignError(ValueError):
     """A library exceeded its limits or crashed; the message names the limit, not the file."""
 
 
-def ask(
+def request(
     program: str, question: dict[str, Any], limits: ProcessLimits | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Run a program of this folder in a child process; return the words and arrays of its answer.

@@ -137,6 +137,14 @@ def load(path: str | Path, *, check: bool = True) -> Mechanism:
     ------
     MechanismError
         If the file is invalid; lists every problem with file, line and key.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+    >>> m.save("four_bar.yaml")
+    >>> sarrus.load("four_bar.yaml").bodies[0].name
+    'crank 0'
     """
     if is_foreign(path):
         return read(path).mechanism

@@ -62,16 +62,16 @@ KINDS = {
 }
 # Elements that have no equivalent here, and why.
 NO_EQUAL = {
-    "RackPinionJoint": "it ties an angle to a length, which no polynomial equation says",
-    "ScrewJoint": "it ties an angle to a length, which no polynomial equation says",
-    "CurveCurveContact": "curves that touch are no joint here",
-    "AngleJoint": "an angle between two axes alone is not a joint here",
-    "ParallelAxesJoint": "parallel axes alone are no joint here",
-    "PerpendicularJoint": "square axes alone are no joint here",
-    "ConstantVelocityJoint": "a ball that also keeps its spin is not a joint here",
-    "CylSphJoint": "a distance between a point and an axis is not a joint here",
-    "RevCylJoint": "a distance between two axes is not a joint here",
-    "AllowRotation": "a fixed joint that is let go is not a joint here: write the joint that is meant",
+    "RackPinionJoint": "it relates an angle to a length, which no polynomial equation expresses",
+    "ScrewJoint": "it relates an angle to a length, which no polynomial equation expresses",
+    "CurveCurveContact": "curves in contact are not supported",
+    "AngleJoint": "an angle between two axes alone is not supported",
+    "ParallelAxesJoint": "parallel axes alone are not supported",
+    "PerpendicularJoint": "perpendicular axes alone are not supported",
+    "ConstantVelocityJoint": "a constant-velocity joint is not supported",
+    "CylSphJoint": "a distance between a point and an axis is not supported",
+    "RevCylJoint": "a distance between two axes is not supported",
+    "AllowRotation": "a fixed joint whose rotation is released is not supported: use the joint that is meant",
 }
 ALONG = {"RotationalMotion": "RotationZ", "TranslationalMotion": "TranslationZ"}
 
@@ -131,7 +131,7 @@ def read_asmt(path: Path) -> tuple[Parts, StoredSeries | None]:
     root = _tree(lines[:end], parts)
     assembly = root.find("Assembly")
     if assembly is None:
-        raise parts.refuse("there is no Assembly; an ASMT file has one on its second line")
+        raise parts.reject("there is no Assembly; an ASMT file has one on its second line")
     _Reader(parts, assembly).read()
     return parts, _series(lines[end + 1 :], parts)
 
@@ -143,11 +143,11 @@ def _tree(lines: list[str], parts: Parts) -> Item:
     for number, line in enumerate(lines, 1):
         depth = len(line) - len(line.lstrip("\t"))
         if depth > MOST_DEPTH:
-            raise parts.refuse(f"line {number}: more than {MOST_DEPTH} levels")
+            raise parts.reject(f"line {number}: more than {MOST_DEPTH} levels")
         if not line.strip() and depth < len(open_) - 1:
             continue
         if depth > len(open_) - 1:
-            raise parts.refuse(
+            raise parts.reject(
                 f"line {number}: it stands {depth} levels deep below one of {len(open_) - 2}"
             )
         item = Item(line.strip(), number)
@@ -175,7 +175,7 @@ class _Reader:
             self.add_part(item, base)
         for word in ("Assemblies", "KinematicIJs"):
             if found := self.below(word):
-                raise self.parts.refuse(f"line {found[0].line}: {word} are not read")
+                raise self.parts.reject(f"line {found[0].line}: {word} are not read")
         sets = self.assembly.find("ConstraintSets") or Item("", 0)
         for group in sets.items:
             for item in group.items:
@@ -195,17 +195,19 @@ class _Reader:
         found = item.find(name)
         where = f"line {found.line if found else item.line}: {name} of {item.name}"
         if found is None:
-            raise self.parts.refuse(f"{where} is missing")
+            raise self.parts.reject(f"{where} is missing")
         try:
             values = np.array(
                 [float(w.rstrip("dD")) for line in found.items for w in line.name.split()]
             )
         except ValueError:
-            raise self.parts.refuse(f"{where} are not numbers") from None
+            raise self.parts.reject(f"{where} are not numbers") from None
         if len(values) != count:
-            raise self.parts.refuse(f"{where}: {len(values)} numbers, {count} are needed")
+            raise self.parts.reject(f"{where}: {len(values)} numbers, {count} are needed")
         if not np.all(np.abs(values) <= LARGEST):
-            raise self.parts.refuse(f"{where} cannot be meant; at most {LARGEST:g} is read")
+            raise self.parts.reject(
+                f"{where} is out of range; finite numbers up to {LARGEST:g} are read"
+            )
         return values
 
     def pose(self, item: Item) -> Placement:
@@ -213,7 +215,7 @@ class _Reader:
         u, _, v = np.linalg.svd(turn)
         near = u @ v
         if np.abs(near - turn).max() > 1e-5 or np.linalg.det(near) < 0:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"line {item.line}: RotationMatrix of {item.name} is not a rotation"
             )
         # The printed matrix is rounded: use the nearest rotation, unless the matrix is already orthogonal.
@@ -284,9 +286,9 @@ class _Reader:
         path = item.text(name)
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
         if path in self.twice:
-            raise self.parts.refuse(f"{what}: two markers are called '{path}'")
+            raise self.parts.reject(f"{what}: two markers are called '{path}'")
         if path not in self.markers:
-            raise self.parts.refuse(f"{what}: there is no marker '{path}'")
+            raise self.parts.reject(f"{what}: there is no marker '{path}'")
         return self.markers[path]
 
     # joints and motions
@@ -308,7 +310,7 @@ class _Reader:
             self.gears.append(item)
         else:
             why = NO_EQUAL.get(item.name, "this kind is not known")
-            raise self.parts.refuse(f"line {item.line}: {what} has no equal here: {why}")
+            raise self.parts.reject(f"line {item.line}: {what} has no equivalent here: {why}")
 
     def joint(self, item: Item, kind: str) -> None:
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
@@ -340,13 +342,13 @@ class _Reader:
         try:
             return parse(item.text(name, "0"))
         except FormatError as error:
-            raise self.parts.refuse(f"{what}: {error}") from error
+            raise self.parts.reject(f"{what}: {error}") from error
 
     def moving(self, formula: Formula, what: str) -> DriveMotion:
         try:
             motion, note = make_motion(formula, self.begin, self.end)
         except FormatError as error:
-            raise self.parts.refuse(f"{what}: {error}") from error
+            raise self.parts.reject(f"{what}: {error}") from error
         if note:
             self.report.changed.append(f"{what}: its formula is {note}")
         return motion
@@ -354,7 +356,7 @@ class _Reader:
     def motion(self, item: Item, what: str) -> None:
         path = item.text("MotionJoint")
         if path in self.twice:
-            raise self.parts.refuse(f"line {item.line}: {what}: two joints are called '{path}'")
+            raise self.parts.reject(f"line {item.line}: {what}: two joints are called '{path}'")
         joint = self.joints.get(path)
         if joint is None and item.find("MarkerI") is not None:
             ends = [self.marker(item, n) for n in ("MarkerI", "MarkerJ")]
@@ -362,10 +364,10 @@ class _Reader:
                 (j for j in self.joints.values() if [f for _, f in ends] == list(j.frames)), None
             )
         if joint is None:
-            raise self.parts.refuse(f"line {item.line}: {what}: there is no joint '{path}'")
+            raise self.parts.reject(f"line {item.line}: {what}: there is no joint '{path}'")
         kinds = (REVOLUTE,) if item.name == "RotationalMotion" else (PRISMATIC, CYLINDRICAL)
         if joint.kind not in kinds:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"line {item.line}: {what} drives a {joint.kind} joint; that coordinate has no drive here"
             )
         formula = self.formula(item, ALONG[item.name], what)
@@ -389,7 +391,7 @@ class _Reader:
         for axis, angle in zip(order, values[3:], strict=True):
             turn = turn @ turn_about(np.eye(3)[axis - 1], angle)
         if len(moves) > 1 or (moves and moves[0] > 2 and np.count_nonzero(values[3:]) > 1):
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"line {item.line}: {what} prescribes {len(moves)} coordinates at once; one can be driven here"
             )
         name = item.text("Name") or item.name
@@ -424,7 +426,7 @@ class _Reader:
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
         radii = [float(self.numbers(item, f"radius{c}", 1)[0]) for c in "IJ"]
         if not all(radii):
-            raise self.parts.refuse(f"{what}: a radius is zero")
+            raise self.parts.reject(f"{what}: a radius is zero")
         ends = [self.marker(item, f"Marker{c}") for c in "IJ"]
         places = [(self.parts.pose(link) @ frame).place for link, frame in ends]
         far = max(float(np.linalg.norm(places[1] - places[0])), 1e-300)
@@ -441,7 +443,7 @@ class _Reader:
                 tie = JointRelation(name, b.name, a.name, (0.0, ratio), authored=True)
                 self.parts.couplings.append(tie)
                 return
-        raise self.parts.refuse(
+        raise self.parts.reject(
             f"{what}: its two wheels do not turn, about their markers' z, in hinges of one part that carries "
             "both; no other gear is read"
         )
@@ -481,18 +483,18 @@ class _Reader:
         """Read a spring-damper whose force is linear in length and rate."""
         what = f"line {item.line}: {item.name} '{item.text('Name')}'"
         if item.name != "InLineForceTorque":
-            raise self.parts.refuse(f"{what} has no equal here")
+            raise self.parts.reject(f"{what} has no equivalent here")
         try:
             pull = parse(item.text("tension", "0"), {"speed": "vrIJ(self)", "far": "rIJ(self)"})
             twist = parse(item.text("twist", "0"))
         except FormatError as error:
-            raise self.parts.refuse(f"{what}: {error}") from error
+            raise self.parts.reject(f"{what}: {error}") from error
         tries = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 3.0], [2.0, 5.0]])
         f = [float(pull.at(far=x, speed=v, time=0.7)) for x, v in tries]
         k, c = f[1] - f[0], f[2] - f[0]
         linear = np.allclose(f, f[0] + tries @ np.array([k, c]), rtol=1e-9, atol=1e-12)
         if not linear or "time" in pull.names or twist.names or float(twist.at()):
-            raise self.parts.refuse(f"{what}: its pull {pull.text} is not a spring and damper")
+            raise self.parts.reject(f"{what}: its pull {pull.text} is not a spring and damper")
         (a, A), (b, B) = self.marker(item, "MarkerI"), self.marker(item, "MarkerJ")
         free, preload = (-f[0] / k, 0.0) if k else (0.0, f[0])
         name = item.text("Name") or item.name
@@ -526,7 +528,7 @@ def _series(lines: list[str], parts: Parts) -> StoredSeries | None:
             elif words[0] != "Number" and here is not None:
                 here[words[0]] = np.array([float(w) for w in words[2:]])
         except (ValueError, IndexError):
-            raise parts.refuse(
+            raise parts.reject(
                 f"its time series has a row '{words[0][:30]}' that is not numeric"
             ) from None
     if not times:

@@ -31,7 +31,7 @@ from .parts import (
 )
 
 # A physically impossible inertia is repaired if the relative change is smaller than this.
-REPAIRED = 0.05
+LARGEST_REPAIR = 0.05
 # A slider's spring is anchored this many mechanism sizes behind it, so that its length never reaches zero.
 BEHIND = 100.0
 
@@ -85,11 +85,11 @@ class Builder:
         # Joints that are coupled to a driven joint.
         self.led: set[str] = set()
 
-    def mechanism(self, closed: bool = False, held: bool = False) -> Mechanism:
+    def mechanism(self, closed: bool = False, drives_fixed: bool = False) -> Mechanism:
         """Build the mechanism.
 
-        closed: both frames of a joint coincide, so one point is given; held: driven joints and the joints coupled
-        to them are welded, and the bodies get marker points.
+        closed: both frames of a joint coincide, so one point is given; drives_fixed: driven joints and the joints
+        coupled to them are welded, and the bodies get marker points.
         """
         parts = self.parts
         m = Mechanism(parts.name, gravity=parts.gravity)
@@ -103,16 +103,16 @@ class Builder:
             m.body(r.name, r.mass, center, 0.5 * (inertia + inertia.T))
             for k, (at, force) in enumerate(r.lifts):
                 m.force(f"lift of {r.name} {k + 1}", r.name, at=r.pose.point(at), vector=force)
-            if held:
+            if drives_fixed:
                 for k, arm in enumerate(np.vstack([np.zeros(3), self.size * np.eye(3)])):
                     m.point(f"frame {k} of {r.name}", r.name, r.pose.point(arm))
-        named = {c.name: self.add_joint(m, c, closed, held) for c in self.joints}
+        named = {c.name: self.add_joint(m, c, closed, drives_fixed) for c in self.joints}
         for coupling in self.parts.couplings:
-            if held and coupling.joint in self.led:
+            if drives_fixed and coupling.joint in self.led:
                 continue
             ends = (named[coupling.joint], named[coupling.other])
             m.coupling(self.own_name(coupling.name), *ends, ratio=coupling.coefficients[1])
-        if not held:
+        if not drives_fixed:
             self.add_rest(m)
         return m
 
@@ -128,17 +128,17 @@ class Builder:
         off = self.coordinate(c) - c.stood
         return float(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi) if c.kind == REVOLUTE else off
 
-    def add_joint(self, m: Mechanism, c: Connection, closed: bool, held: bool) -> str:
+    def add_joint(self, m: Mechanism, c: Connection, closed: bool, drives_fixed: bool) -> str:
         """Add one joint, with its springs, rotor or drive; return its name."""
         A, B = (self.rigids[n].pose @ f for n, f in zip((c.first, c.second), c.frames, strict=True))
         name = self.own_name(c.name or c.kind)
         bodies = (c.first, c.second)
         if c.kind == DISTANCE:
             m.distance(name, *bodies, start=A.place, end=B.place)
-            if c.motion is not None and not held:
+            if c.motion is not None and not drives_fixed:
                 m.drive(name, name, c.motion)
             return name
-        if held and (c.motion is not None or c.name in self.led):
+        if drives_fixed and (c.motion is not None or c.name in self.led):
             m.weld(name, *bodies)
             return name
         far, wide = measure_gap(c, A, B)
@@ -148,7 +148,7 @@ class Builder:
         at = (B if slides else A).place if one else np.array([A.place, B.place])
         if c.kind == SPHERICAL:
             m.spherical(name, *bodies, at=at)
-            self.add_load(m, c, name, A, B, held)
+            self.add_load(m, c, name, A, B, drives_fixed)
             return name
         if c.kind == UNIVERSAL:
             m.universal(name, *bodies, at=at, axis=A.axis, second_axis=B.axis)
@@ -171,14 +171,14 @@ class Builder:
             m.rectangular(name, *bodies, at=at, normal=axis)
         else:
             m.point_on_plane(name, *bodies, at=at, normal=axis)
-        self.add_load(m, c, name, A, B, held)
+        self.add_load(m, c, name, A, B, drives_fixed)
         return name
 
     def add_load(
-        self, m: Mechanism, c: Connection, name: str, A: Placement, B: Placement, held: bool
+        self, m: Mechanism, c: Connection, name: str, A: Placement, B: Placement, drives_fixed: bool
     ) -> None:
         """Add the spring, damper, rotor or drive of a joint."""
-        if held:
+        if drives_fixed:
             return
         if c.motion is not None:
             m.drive(name, name, change_motion(c.motion, 1.0, -(c.start or 0.0)))
@@ -277,8 +277,8 @@ class Builder:
         if size == 0.0 or values[0] >= -1e-9 * size:
             return r.inertia
         share = float(-values[0] / size)
-        if share > REPAIRED:
-            raise self.parts.refuse(
+        if share > LARGEST_REPAIR:
+            raise self.parts.reject(
                 f"body '{r.name}': no body has principal inertias "
                 f"{', '.join(f'{x:.4g}' for x in np.linalg.eigvalsh(r.inertia))} kg m^2 (the largest exceeds the "
                 "sum of the others, or one is negative); correct them"

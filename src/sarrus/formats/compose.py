@@ -73,7 +73,7 @@ class _Composer(Builder):
         authored = self.largest_gap()
         self.align()
         if not self.rigids.keys() - {GROUND}:
-            raise self.parts.refuse("nothing in it can move: all links are fixed to the ground")
+            raise self.parts.reject("nothing in it can move: all links are fixed to the ground")
         mechanism = self.mechanism()
         gaps = find_gaps(mechanism)
         if self.joints:
@@ -88,7 +88,7 @@ class _Composer(Builder):
         if mechanism.velocities:
             self.report.changed += fit_velocities(mechanism)
         mechanism.assemble = bool(gaps) and not close
-        self.tell_taken(mechanism)
+        self.report_used(mechanism)
         return mechanism
 
     # links -> rigid bodies
@@ -102,7 +102,7 @@ class _Composer(Builder):
             step = c.frames[0] @ c.frames[1].inverse
             welds.setdefault(c.first, []).append((c, c.second, step))
             welds.setdefault(c.second, []).append((c, c.first, step.inverse))
-            self.tell_weld(c)
+            self.report_weld(c)
         links = self.parts.links
         bases = [GROUND, *sorted(links, key=lambda n: -links[n].mass)]
         for base in bases:
@@ -143,9 +143,9 @@ class _Composer(Builder):
     def within(self, c: Connection, far: float, wide: float) -> None:
         """Check a connection between two points of one body: it must already be satisfied."""
         if max(far, wide * self.size) > BRIDGED * self.size:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"{c.kind} '{c.name}' connects two places of one rigid body that are {far:.6g} m and "
-                f"{wide:.6g} rad apart: no position closes it. Check its kind and its frames"
+                f"{wide:.6g} rad apart: no configuration closes it. Check its kind and its frames"
             )
         self.report.changed.append(
             f"{c.kind} '{c.name}' connects two places of one rigid body: its "
@@ -153,7 +153,7 @@ class _Composer(Builder):
             + (f" (misfit {far:.2g} m, {wide:.2g} rad)" if far > SAME_IN_FILE * self.size else "")
         )
 
-    def tell_weld(self, c: Connection) -> None:
+    def report_weld(self, c: Connection) -> None:
         if not c.closure:
             return
         off = (self.parts.pose(c.first) @ c.frames[0]).inverse @ (
@@ -213,10 +213,10 @@ class _Composer(Builder):
         misfit = float(abs(lengths[1] - lengths[0]))
         names = [f"'{c.name}'" for c in connects]
         if misfit > BRIDGED * self.size:
-            raise self.parts.refuse(
-                f"connects {' and '.join(names)} hold two points {lengths[0]:.9g} m apart on "
-                f"'{connects[0].first}' and {lengths[1]:.9g} m apart on '{connects[0].second}': no position "
-                "closes both"
+            raise self.parts.reject(
+                f"connects {' and '.join(names)} join two points {lengths[0]:.9g} m apart on "
+                f"'{connects[0].first}' and {lengths[1]:.9g} m apart on '{connects[0].second}': no "
+                "configuration closes both"
             )
         frames = [
             frame_between(e[0], e[1 + far], 0.5 * (1.0 - lengths.min() / max(s, 1e-300)))
@@ -262,7 +262,8 @@ class _Composer(Builder):
                 bodies.append(rigid.name)
         if bodies:
             self.report.changed.append(
-                f"axes that are parallel or square but for printed digits were made so (by up to {most:.2g} rad): "
+                "axes that are parallel or perpendicular up to printed digits were made exactly so (by up "
+                f"to {most:.2g} rad): "
                 f"{', '.join(bodies)}"
             )
 
@@ -333,7 +334,7 @@ class _Composer(Builder):
                 continue
             for rigid in light:
                 if len(at[rigid.name]) > 2:
-                    raise self.parts.refuse(
+                    raise self.parts.reject(
                         f"link '{rigid.name}' has no mass and {len(at[rigid.name])} joints "
                         f"({', '.join(c.name for c in at[rigid.name])}); give it a mass"
                     )
@@ -358,16 +359,16 @@ class _Composer(Builder):
             name = steps[-1].second
         words = ", ".join(f"'{c.name}'" for c in chain)
         if begin == name:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"joints {words} through massless links lead from '{name}' back to itself; give them masses"
             )
         same = reduce_chain(steps, self.size)
         if self.keep_light(steps, links, same is None):
             return
         if same is None:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"joints {words} in a row through massless links "
-                f"({', '.join(links)}) have no equal here; give the links a mass"
+                f"({', '.join(links)}) have no equivalent here; give the links a mass"
             )
         self.replace_chain(steps, links, same, words)
 
@@ -397,10 +398,14 @@ class _Composer(Builder):
                 if n == name
             ]
             rigid.center = np.mean(ends, axis=0)
-        why = "for what acts in their joints" if acted else "as no one joint equals theirs"
+        why = (
+            "because forces act in their joints"
+            if acted
+            else "because no single joint is equivalent to theirs"
+        )
         self.report.changed.append(
             f"massless links {', '.join(links)} stay, {why}; each was given "
-            f"{mass:.1g} kg, {UNFELT:g} of the mean mass, which no motion feels"
+            f"{mass:.1g} kg, {UNFELT:g} of the mean mass, which does not affect the motion"
         )
         return True
 
@@ -410,15 +415,15 @@ class _Composer(Builder):
         chain = {c.name for c in steps}
         for c in steps:
             if c.motion is not None and not any(s.motion for s in same):
-                raise self.parts.refuse(
-                    f"joint '{c.name}' is driven through massless links ({', '.join(links)}); that has no "
-                    "equal here: give them a mass"
+                raise self.parts.reject(
+                    f"joint '{c.name}' is driven through massless links ({', '.join(links)}); this has "
+                    "no equivalent here: give them a mass"
                 )
             if c.armature:
-                raise self.parts.refuse(
+                raise self.parts.reject(
                     f"joint '{c.name}' has an armature of {c.armature:g} and leads through massless links "
-                    f"({', '.join(links)}) that can move where nothing else does: give them a mass, or take the "
-                    "armature away"
+                    f"({', '.join(links)}) that can move while nothing else does: give them a mass, or remove "
+                    "the armature"
                 )
             if c.stiffness or c.damping:
                 self.report.drop("springs or damping of joints through massless links", c.name)
@@ -446,7 +451,7 @@ class _Composer(Builder):
         joints = {c.name: c for c in self.joints}
         for coupling in self.parts.couplings:
             if coupling.joint not in joints or coupling.other not in joints:
-                raise self.parts.refuse(
+                raise self.parts.reject(
                     f"coupling '{coupling.name}' of '{coupling.joint}' and '{coupling.other}': one of them leads "
                     "through links without mass or within one body; give them masses, or leave it out"
                 )
@@ -481,9 +486,9 @@ class _Composer(Builder):
             name = (c.first, c.second)[end]
             how = f"{angle_of(turn):.3g} rad and {float(np.linalg.norm(shift)):.3g} m"
             if not ends:
-                raise self.parts.refuse(
-                    f"joint '{c.name}' ({c.kind}) does not fit the pose of its bodies by {how}, and both are held "
-                    "by other sliders or drives"
+                raise self.parts.reject(
+                    f"joint '{c.name}' ({c.kind}) does not fit the pose of its bodies by {how}, and both are "
+                    "fixed by other sliders or drives"
                 )
             rigid = self.rigids[name]
             at = (rigid.pose @ c.frames[end]).place
@@ -531,10 +536,10 @@ class _Composer(Builder):
 
     def close(self, misfit: float | None) -> float:
         """Move the bodies so that their joints close; return the misfit that was bridged [m]."""
-        held = self.mechanism(held=True)
+        posed = self.mechanism(drives_fixed=True)
         bridged, allowed = 0.0, BRIDGED * self.size if misfit is None else misfit
         try:
-            found = assemble(held)
+            found = assemble(posed)
         except AssemblyError as error:
             gap = max(_size_of(g, self.size) for g in error.gaps.values())
             if gap > allowed:
@@ -542,7 +547,7 @@ class _Composer(Builder):
                 more = f"; misfit={2.0 * gap:.1g} (--misfit) would bridge it" if small else ""
                 error.args = (f"{self.report.source}: {error}{more}",)
                 raise
-            found = assemble(held, misfit=2.0 * gap)
+            found = assemble(posed, misfit=2.0 * gap)
             gaps, bridged = error.gaps, allowed
             worst = max(gaps, key=lambda n: gaps[n].metres)
             self.report.closing.append(
@@ -550,7 +555,7 @@ class _Composer(Builder):
                 "the size) is bridged, dimensions change by as much"
             )
         else:
-            nearer = self.find_nearer(held, found, allowed)
+            nearer = self.find_nearer(posed, found, allowed)
             if nearer is not None:
                 self.report.closing.append(
                     f"its loops close exactly only {found.moved:.3g} m away ('{found.moved_body}'), where they "
@@ -559,22 +564,22 @@ class _Composer(Builder):
                 )
                 found, bridged = nearer, allowed
         self.report.closing.append(str(found))
-        self.place(held, found)
+        self.place(posed, found)
         if bridged:
             self.meet()
         return bridged
 
-    def place(self, held: Mechanism, found: Assembly) -> None:
+    def place(self, posed: Mechanism, found: Assembly) -> None:
         """Move the bodies to the configuration that was found; bodies that did not move keep their bits."""
         places = {p.name: p.at for p in found.mechanism.markers}
-        before = {p.name: p.at for p in held.markers}
+        before = {p.name: p.at for p in posed.markers}
         for r in self.rigids.values():
             names = [f"frame {k} of {r.name}" for k in range(4)]
             if r.name == GROUND or all(np.array_equal(places[n], before[n]) for n in names):
                 continue
             r.pose = read_frame([places[n] for n in names])
 
-    def find_nearer(self, held: Mechanism, found: Assembly, allowed: float) -> Assembly | None:
+    def find_nearer(self, posed: Mechanism, found: Assembly, allowed: float) -> Assembly | None:
         """Return a much nearer configuration with gaps that may be bridged, if loops close far away but lock.
 
         Loops that move only by virtue of their dimensions, and whose dimensions are off by printed digits, close
@@ -583,11 +588,11 @@ class _Composer(Builder):
         gap = _size_of(found.gap_before, self.size)
         if found.distance <= FARTHER * gap or any(c.motion is not None for c in self.joints):
             return None
-        nearer = assemble(held, misfit=allowed)
+        nearer = assemble(posed, misfit=allowed)
         if FARTHER * nearer.distance >= found.distance:
             return None
         poses = {name: rigid.pose for name, rigid in self.rigids.items()}
-        self.place(held, found)
+        self.place(posed, found)
         locked = has_locked_loops(self)
         for name, pose in poses.items():
             self.rigids[name].pose = pose
@@ -611,7 +616,7 @@ class _Composer(Builder):
                 frames.append(pose.inverse @ Placement(turn, now.place))
             c.frames = (frames[0], frames[1])
 
-    def tell_taken(self, m: Mechanism) -> None:
+    def report_used(self, m: Mechanism) -> None:
         kinds = Counter(j.kind.value for j in m.joints)
         self.report.taken = [
             f"{len(m.bodies)} {'body' if len(m.bodies) == 1 else 'bodies'}",
@@ -640,7 +645,7 @@ def _check_numbers(parts: Parts) -> None:
         numbers = (link.pose.turn, link.pose.place, [link.mass], link.center, link.inertia)
         _within(parts, f"link '{link.name}'", numbers)
         if link.mass < 0:
-            raise parts.refuse(f"link '{link.name}': mass {link.mass:g} kg is negative")
+            raise parts.reject(f"link '{link.name}': mass {link.mass:g} kg is negative")
     for c in parts.connections:
         loads = [c.stiffness, c.damping, c.rest, c.armature, *(x for x in c.stops if x is not None)]
         _within(
@@ -654,8 +659,8 @@ def _within(parts: Parts, what: str, numbers: Iterable[object]) -> None:
         x = np.asarray(values, float)
         if not np.all(np.abs(x) <= LARGEST):
             bad = float(np.ravel(x)[~(np.abs(np.ravel(x)) <= LARGEST)][0])
-            raise parts.refuse(
-                f"{what}: the number {bad:g} cannot be meant; at most {LARGEST:g} is read"
+            raise parts.reject(
+                f"{what}: the number {bad:g} is out of range; finite numbers up to {LARGEST:g} are read"
             )
 
 

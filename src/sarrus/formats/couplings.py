@@ -27,7 +27,7 @@ def take_couplings(parts: Parts) -> None:
         joint, other = joints.get(coupling.joint), joints.get(coupling.other)
         c0, *rest = coupling.coefficients
         if joint is not None and joint.kind in (REVOLUTE, PRISMATIC) and not any(rest):
-            _hold(parts, joint, c0)
+            _fix(parts, joint, c0)
             joints = {c.name: c for c in parts.connections}
             continue
         _check(parts, coupling, joint, other)
@@ -42,18 +42,18 @@ def _check(
     what = f"coupling '{coupling.name}' ({coupling.joint} = {_polynomial(coupling)})"
     leave = "take it out of the file to open it with one more degree of freedom"
     if joint is None or other is None or joint.kind != other.kind:
-        raise parts.refuse(
-            f"{what} does not tie two hinges or two sliders, which is all that equations here can say; {leave}"
+        raise parts.reject(
+            f"{what} does not couple two hinges or two sliders; only these are supported; {leave}"
         )
     if any(coupling.coefficients[2:]):
-        raise parts.refuse(f"{what} is not a straight line; {leave}")
+        raise parts.reject(f"{what} is not linear; {leave}")
     if joint.kind not in (REVOLUTE, PRISMATIC):
-        raise parts.refuse(f"{what} ties joints of kind {joint.kind}; {leave}")
+        raise parts.reject(f"{what} couples joints of kind {joint.kind}; {leave}")
     if joint.motion is not None and other.motion is not None:
-        raise parts.refuse(f"{what}: both joints are driven; leave one drive or the coupling out")
+        raise parts.reject(f"{what}: both joints are driven; leave one drive or the coupling out")
     gear = Gear(coupling.name, coupling.joint, coupling.other, coupling.coefficients[1])
     if joint.kind == REVOLUTE and not gear.has_teeth:
-        raise parts.refuse(
+        raise parts.reject(
             f"{what}: {gear.ratio!r} is not a ratio of whole numbers (of teeth; the nearest is "
             f"{gear.fraction}); other ratios are not supported; {leave}"
         )
@@ -67,21 +67,21 @@ def _turned(coupling: JointRelation) -> JointRelation:
     )
 
 
-def _hold(parts: Parts, joint: Connection, value: float) -> None:
+def _fix(parts: Parts, joint: Connection, value: float) -> None:
     """Replace a joint with a constant coordinate by a weld."""
     first = joint.frames[0]
     shift = np.array([0.0, 0.0, value])
     if joint.kind == REVOLUTE:
-        held = first @ Placement(turn_about(np.array([0.0, 0.0, 1.0]), value), np.zeros(3))
+        frame = first @ Placement(turn_about(np.array([0.0, 0.0, 1.0]), value), np.zeros(3))
     else:
-        held = first @ Placement(np.eye(3), shift)
+        frame = first @ Placement(np.eye(3), shift)
     if joint.motion is not None:
-        raise parts.refuse(f"joint '{joint.name}' is driven and held as well: leave one out")
+        raise parts.reject(f"joint '{joint.name}' is driven and also fixed: leave one out")
     # Springs and rotors of a fixed joint have no effect.
-    weld = Connection(joint.name, WELD, joint.first, joint.second, (held, joint.frames[1]), True)
+    weld = Connection(joint.name, WELD, joint.first, joint.second, (frame, joint.frames[1]), True)
     at = next(k for k, c in enumerate(parts.connections) if c is joint)
     parts.connections[at] = weld
-    parts.report.changed.append(f"joint '{joint.name}' is held at {value:g}")
+    parts.report.changed.append(f"joint '{joint.name}' is fixed at {value:g}")
 
 
 def _polynomial(coupling: JointRelation) -> str:

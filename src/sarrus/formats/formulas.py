@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats, plain_sum
 from ..mechanism import DriveMotion, Polynomial, Sine, Table
@@ -146,10 +147,10 @@ def make_motion(formula: Formula, begin: float, end: float) -> tuple[DriveMotion
         values = np.broadcast_to(formula.at(time=times + begin), times.shape)
         if not np.isfinite(values).all():
             raise FormatError(f"the formula {formula.text} is not finite at all times")
-        from scipy.interpolate import CubicSpline
-
         between = 0.5 * (times[1:] + times[:-1])
-        miss = np.abs(CubicSpline(times, values)(between) - formula.at(time=between + begin)).max()
+        miss = np.abs(
+            scipy.interpolate.CubicSpline(times, values)(between) - formula.at(time=between + begin)
+        ).max()
         width = max(float(np.ptp(values)), 1e-300)
         if miss <= FINE * width or nodes >= MOST_NODES:
             break

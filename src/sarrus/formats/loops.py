@@ -50,11 +50,13 @@ def has_locked_loops(builder: Builder) -> bool:
 def _list_loops(builder: Builder) -> Iterator[tuple[list[Connection], set[str]]]:
     """Yield joints and bodies of each part of the mechanism that no single joint separates."""
     looped = find_looped(builder.joints)
-    held = [c for c in looped if c.second in _reached(c.first, [x for x in looped if x is not c])]
-    while held:
-        names = _reached(held[0].first, held)
-        mine = [c for c in held if c.first in names]
-        held = [c for c in held if c.first not in names]
+    in_loops = [
+        c for c in looped if c.second in _reached(c.first, [x for x in looped if x is not c])
+    ]
+    while in_loops:
+        names = _reached(in_loops[0].first, in_loops)
+        mine = [c for c in in_loops if c.first in names]
+        in_loops = [c for c in in_loops if c.first not in names]
         yield mine, names
 
 
@@ -92,7 +94,7 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
     locked = verdict.locked.find_locked(equations)
     if locked is not None and locked.nearly and not (locked.exact or locked.within(misfit)):
         # The smallest gap of a loop that does not close is at a turning point: it cannot move from there.
-        raise builder.parts.refuse(
+        raise builder.parts.reject(
             f"loop {', '.join(c.name for c in joints)} does not close exactly where it stands, and where its "
             f"gaps are least it is locked; joints that give by {locked.misfit:.2g} m let it move: correct its "
             f"dimensions, or allow that with misfit={2.0 * locked.misfit:.0e} (--misfit), and they are "
@@ -101,7 +103,7 @@ def _free(builder: Builder, joints: list[Connection], names: set[str], misfit: f
     try:
         freed, notes = verdict.misfit_repair.bridge_misfit(part, equations, misfit)
     except LockedError as error:
-        raise builder.parts.refuse(str(error)) from error
+        raise builder.parts.reject(str(error)) from error
     builder.report.closing += notes
     if freed is part:
         return
@@ -128,7 +130,7 @@ def _standing(builder: Builder, joints: list[Connection], names: set[str], base:
     tied = {c.name for c in joints}
     couplings = [c for c in builder.parts.couplings if {c.joint, c.other} <= tied]
     whole.parts = replace(builder.parts, couplings=couplings)
-    m = whole.mechanism(closed=True, held=True)
+    m = whole.mechanism(closed=True, drives_fixed=True)
     if base == GROUND:
         return m
     part = m.copy()

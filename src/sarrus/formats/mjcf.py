@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..foreign import ForeignError, ask
+from ..foreign import ForeignError, request
 from .parts import (
     EQUATIONS,
     GROUND,
@@ -41,7 +41,7 @@ from .xml import Node, load
 DEEPEST = 16
 MOST_ELEMENTS = 200_000
 # Elements without a rigid equivalent, and elements that could run code.
-REFUSED = {
+REJECTED = {
     "flexcomp": "deformable bodies",
     "flex": "deformable bodies",
     "composite": "composite bodies",
@@ -72,7 +72,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
     _check_files(path)
     question = {"path": str(path.resolve()), "keyframe": keyframe}
     try:
-        words, arrays = ask("mjcf_compiler", question)
+        words, arrays = request("mjcf_compiler", question)
     except ForeignError as error:
         raise FormatError(
             f"{path.name}: MuJoCo's compiler was stopped: {error}; make the model smaller"
@@ -89,7 +89,7 @@ def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:
     parts = Parts(words["name"] or path.stem, np.zeros(3), report)
     if "keyframes" in words:
         known = ", ".join(words["keyframes"]) or "none"
-        raise parts.refuse(f"there is no keyframe '{keyframe}'; known: {known}")
+        raise parts.reject(f"there is no keyframe '{keyframe}'; known: {known}")
     return _Reader(parts, Compiled(words, arrays), keyframe).read()
 
 
@@ -132,7 +132,7 @@ def _check_files(path: Path) -> None:
                     f"{where}: more than {MOST_ELEMENTS} elements, with what is included and replicated; "
                     "that is not read"
                 )
-            if what := REFUSED.get(node.name):
+            if what := REJECTED.get(node.name):
                 raise FormatError(f"{where}: <{node.name}>: {what} are not read")
             _check_numbers(node, where)
             if node.name != "include":
@@ -182,7 +182,8 @@ def _check_numbers(node: Node, where: str) -> None:
                 continue
             if not abs(value) <= LARGEST:
                 raise FormatError(
-                    f'{where}: <{node.name}> {name}="{text[:60]}" cannot be meant; at most {LARGEST:g} is read'
+                    f'{where}: <{node.name}> {name}="{text[:60]}" is out of range; '
+                    f"finite numbers up to {LARGEST:g} are read"
                 )
 
 
@@ -207,7 +208,7 @@ class _Reader:
         parts.gravity = model.gravity
         self.off = self.switched_off()
         if keyframe is not None:
-            self.report.changed.append(f"it stands at keyframe '{keyframe}'")
+            self.report.changed.append(f"its initial configuration is keyframe '{keyframe}'")
         elif model.others:
             self.report.drop(
                 "keyframes (start at one with keyframe=NAME, --keyframe)", *model.others
@@ -245,7 +246,7 @@ class _Reader:
         return self.model.names[kind][number] or f"{kind} {number}"
 
     def read(self) -> Parts:
-        self.refuse_tendons()
+        self.reject_tendons()
         for k in range(1, self.model.nbody):
             self.add_body(k)
         for k in range(self.model.nsite):
@@ -254,7 +255,7 @@ class _Reader:
                 self.parts.points.append((self.name("site", k), self.bodies[body], place))
         rows = plain_sum(self.add_equality(k) for k in range(self.model.neq))
         self.parts.believed = int(self.model.nv) - rows
-        self.tell_rest()
+        self.report_dropped()
         return self.parts
 
     # bodies and joints
@@ -315,8 +316,8 @@ class _Reader:
             turn = turn_about(axis, float(m.qpos[at] - m.qpos0[at])) @ base.turn
             faster = spin + axis * m.qvel[dof]
         there = anchor - turn @ m.jnt_pos[j]
-        held = velocity + np.cross(spin, anchor - base.place)
-        return Placement(turn, there), held + np.cross(faster, there - anchor), faster
+        carried = velocity + np.cross(spin, anchor - base.place)
+        return Placement(turn, there), carried + np.cross(faster, there - anchor), faster
 
     def add_joint(self, j: int, parent: str, child: str, stand: Placement) -> None:
         m, kinds = self.model, self.model.enums["mjtJoint"]
@@ -402,7 +403,7 @@ class _Reader:
             return self.add_coupling(k, name, data)
         if kind not in (kinds["mjEQ_CONNECT"], kinds["mjEQ_WELD"]):
             word = {v: n for n, v in kinds.items()}[kind].rsplit("_", 1)[-1].lower()
-            raise self.parts.refuse(f"equality '{name}' ({word}) has no equal here")
+            raise self.parts.reject(f"equality '{name}' ({word}) has no equivalent here")
         (a, A, site), (b, B, _) = self.end(k, 0), self.end(k, 1)
         if kind == kinds["mjEQ_CONNECT"]:
             if not site:
@@ -426,13 +427,13 @@ class _Reader:
         joint = self.name("jnt", m.eq_obj1id[k])
         other = self.name("jnt", m.eq_obj2id[k]) if m.eq_obj2id[k] >= 0 else ""
         coefficients = tuple(float(x) for x in (data[:5] if other else data[:1]))
-        name = m.names["eq"][k] or f"{joint}/{other or 'held'}"
+        name = m.names["eq"][k] or f"{joint}/{other or 'fixed'}"
         self.parts.couplings.append(JointRelation(name, joint, other, coefficients))
         return 1
 
     # not supported
 
-    def refuse_tendons(self) -> None:
+    def reject_tendons(self) -> None:
         m = self.model
         used = {int(m.eq_obj1id[k]) for k in range(m.neq) if self.is_tendon_equality(k)}
         for k in range(m.ntendon):
@@ -445,20 +446,20 @@ class _Reader:
                 or k in used
             )
             if acts:
-                raise self.parts.refuse(
-                    f"tendon '{name}' acts on the motion; tendons have no equal here"
+                raise self.parts.reject(
+                    f"tendon '{name}' acts on the motion; tendons have no equivalent here"
                 )
             self.report.drop("tendons (without stiffness, damping or friction)", name)
             if m.tendon_limited[k]:
                 self.report.drop("limits of tendons", name)
         if m.nflex:
-            raise self.parts.refuse("it has deformable bodies (flex)")
+            raise self.parts.reject("it has deformable bodies (flex)")
 
     def is_tendon_equality(self, k: int) -> bool:
         tendon = self.model.enums["mjtEq"]["mjEQ_TENDON"]
         return int(self.model.eq_type[k]) == tendon and bool(self.model.eq_active0[k])
 
-    def tell_rest(self) -> None:
+    def report_dropped(self) -> None:
         m = self.model
         self.report.drop("actuators", *(self.name("actuator", k) for k in range(m.nu)))
         touching = [

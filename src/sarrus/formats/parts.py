@@ -196,7 +196,7 @@ class Parts:
     # Default settings of `sarrus simulate`: one second if the file gives no duration.
     defaults: dict[str, float | str] = field(default_factory=lambda: {"duration": 1.0})
 
-    def refuse(self, why: str) -> FormatError:
+    def reject(self, why: str) -> FormatError:
         """Return a FormatError for this file."""
         return FormatError(f"{self.report.source}: {why}")
 

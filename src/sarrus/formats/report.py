@@ -35,7 +35,7 @@ class Report:
     @property
     def sentences(self) -> list[str]:
         """The whole report, one line per entry."""
-        lines = [f"taken from {self.source} ({self.format}): {', '.join(self.taken) or 'nothing'}"]
+        lines = [f"read from {self.source} ({self.format}): {', '.join(self.taken) or 'nothing'}"]
         lines += [f"changed: {line}" for line in self.changed]
         lines += [f"dropped: {kind}: {', '.join(names)}" for kind, names in self.dropped.items()]
         return lines + self.closing
@@ -47,8 +47,11 @@ class Report:
         """Compare the file's own count of degrees of freedom with the computed mobility."""
         if self.believed is None:
             return ""
-        same = "as found" if self.believed == mobility else f"found are {mobility}"
-        return f"The file counts {self.believed} freedoms (of its joints, less its closing equations): {same}."
+        count = f"degree{'s' * (self.believed != 1)} of freedom"
+        same = (
+            "as computed" if self.believed == mobility else f"the computed mobility is {mobility}"
+        )
+        return f"By its joints less its closing equations the file has {self.believed} {count}; {same}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as strings and lists, for JSON."""

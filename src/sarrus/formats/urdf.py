@@ -73,7 +73,7 @@ def read_urdf(path: Path, *, closures: str | Path | None = None, floating: bool 
     document = load(path)
     parts = Parts(path.stem, np.array([0.0, 0.0, -9.81]), Report(document.name, "URDF"))
     if b"<xacro:" in path.read_bytes():
-        raise parts.refuse("it holds xacro's macros, which are not expanded here; run xacro first")
+        raise parts.reject("it holds xacro's macros, which are not expanded here; run xacro first")
     parts.report.changed += document.notes
     return _Reader(parts, document.root).read(_closure_data(path, closures), floating)
 
@@ -99,7 +99,7 @@ class _Reader:
     def __init__(self, parts: Parts, root: Node) -> None:
         self.parts, self.report, self.source = parts, parts.report, parts.report.source
         if root.name != "robot":
-            raise parts.refuse(f"its root is <{root.name}>; a URDF begins with <robot>")
+            raise parts.reject(f"its root is <{root.name}>; a URDF begins with <robot>")
         parts.name = root.attributes.get("name") or parts.name
         self.root = root
         self.joints: dict[str, Node] = {}
@@ -123,7 +123,8 @@ class _Reader:
             weld = Connection("base", WELD, GROUND, base, (Placement(), Placement()))
             self.parts.connections.append(weld)
             self.report.changed.append(
-                f"its root link '{base}' is fixed to the ground, as a URDF does not say (floating: it is free)"
+                f"its root link '{base}' is fixed to the ground, because a URDF does not state it (with "
+                "floating it is free)"
             )
         for node in self.root.children:
             self.other(node)
@@ -134,7 +135,7 @@ class _Reader:
     def text(self, node: Node, name: str) -> str:
         value = node.attributes.get(name, "").strip()
         if not value:
-            raise self.parts.refuse(f"line {node.line}: <{node.name}> has no {name}")
+            raise self.parts.reject(f"line {node.line}: <{node.name}> has no {name}")
         return value
 
     def child(self, node: Node, name: str) -> Node | None:
@@ -145,7 +146,7 @@ class _Reader:
     def add_link(self, node: Node) -> None:
         name = self.text(node, "name")
         if name in self.parts.links or name == GROUND:
-            raise self.parts.refuse(f"line {node.line}: two links are called '{name}'")
+            raise self.parts.reject(f"line {node.line}: two links are called '{name}'")
         link = Link(name, Placement())
         inertial = self.child(node, "inertial")
         if inertial is not None:
@@ -176,19 +177,19 @@ class _Reader:
     def add_joint(self, node: Node) -> None:
         name = self.text(node, "name")
         if name in self.joints:
-            raise self.parts.refuse(f"line {node.line}: two joints are called '{name}'")
+            raise self.parts.reject(f"line {node.line}: two joints are called '{name}'")
         ends = [self.child(node, end) for end in ("parent", "child")]
         for word, end in zip(("parent", "child"), ends, strict=True):
             if end is None:
-                raise self.parts.refuse(f"joint '{name}' has no <{word}>")
+                raise self.parts.reject(f"joint '{name}' has no <{word}>")
             if self.text(end, "link") not in self.parts.links:
-                raise self.parts.refuse(
+                raise self.parts.reject(
                     f"joint '{name}': there is no link '{self.text(end, 'link')}'"
                 )
         assert ends[1] is not None
         child = self.text(ends[1], "link")
         if child in self.parent:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"link '{child}' is the child of joints '{self.text(self.parent[child], 'name')}' and '{name}'; a "
                 "URDF is a tree: write the second as <loop_joint> or into closed_loop"
             )
@@ -203,14 +204,14 @@ class _Reader:
     def place_links(self, floating: bool) -> str:
         """Compute the pose of every link with all joints at zero; return the name of the root link."""
         if not self.parts.links:
-            raise self.parts.refuse("there is no <link> in it")
+            raise self.parts.reject("there is no <link> in it")
         roots = [name for name in self.parts.links if name not in self.parent]
         if not roots:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 "its joints run in a circle: every link is the child of another"
             )
         if len(roots) > 1:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"links {', '.join(repr(r) for r in roots[:8])} have no parent; a URDF has one root"
             )
         children: dict[str, list[tuple[Node, str]]] = {}
@@ -227,7 +228,7 @@ class _Reader:
                 waiting.append(child)
         lost = [name for name in self.parts.links if name not in seen]
         if lost:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"its joints run in a circle: {', '.join(repr(n) for n in lost[:8])} are not reached from the root"
             )
         return roots[0]
@@ -236,7 +237,7 @@ class _Reader:
         """Return the joints whose type the closure file overrides: SPHERICAL, UJOINT_XY, FIXED."""
         names, kinds = self.words(data, "joint_name"), self.words(data, "joint_type")
         if len(names) != len(kinds):
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"{data['file']}: {len(names)} joint_name and {len(kinds)} joint_type; they belong together"
             )
         out = {}
@@ -251,7 +252,7 @@ class _Reader:
                 word.startswith("UJOINT_") and len(word) == 9 and set(word[-2:]) <= set("XYZ")
             )
             if not known:
-                raise self.parts.refuse(
+                raise self.parts.reject(
                     f"{data['file']}: joint_type '{word}' of '{name}' is not read"
                 )
             out[name] = word
@@ -261,13 +262,13 @@ class _Reader:
         """Return the list of words under a key of the closure file."""
         found = data.get(key) or []
         if not isinstance(found, list):
-            raise self.parts.refuse(f"{data['file']}: {key} is not a list")
+            raise self.parts.reject(f"{data['file']}: {key} is not a list")
         return [str(word) for word in found]
 
     def connect(self, name: str, node: Node, override: str) -> None:
         word = self.text(node, "type").lower()
         if word not in KINDS:
-            raise self.parts.refuse(f"joint '{name}': its type '{word}' is not read")
+            raise self.parts.reject(f"joint '{name}': its type '{word}' is not read")
         kind = KINDS[word]
         first, second = self.ends(node)
         frame = origin(node, self.source)
@@ -284,7 +285,7 @@ class _Reader:
             cross = Connection(name, kind, first, second, (frame @ a, b), length=spread)
             self.parts.connections.append(cross)
             return
-        self.tell_rest(name, node, kind)
+        self.report_dropped(name, node, kind)
         if kind in (WELD, SPHERICAL):
             self.parts.connections.append(
                 Connection(name, kind, first, second, (frame, Placement()))
@@ -299,7 +300,7 @@ class _Reader:
         self.parts.connections.append(joint)
         self.mimic(joint, node)
 
-    def tell_rest(self, name: str, node: Node, kind: str) -> None:
+    def report_dropped(self, name: str, node: Node, kind: str) -> None:
         """Report the properties of a joint that are ignored."""
         for child in node.children:
             if child.name not in KNOWN or (child.name == "mimic" and kind in (WELD, SPHERICAL)):
@@ -315,7 +316,7 @@ class _Reader:
         if found is not None:
             axis = numbers(found, "xyz", "1 0 0", 3, self.source)
         if not np.linalg.norm(axis) > 0:
-            raise self.parts.refuse(f"{what}: its axis has length zero")
+            raise self.parts.reject(f"{what}: its axis has length zero")
         return frame_along(axis, np.zeros(3))
 
     def load(self, joint: Connection, node: Node) -> None:
@@ -356,7 +357,7 @@ class _Reader:
             return
         other = self.text(found, "joint")
         if other not in self.joints:
-            raise self.parts.refuse(f"joint '{joint.name}' mimics '{other}', which is not a joint")
+            raise self.parts.reject(f"joint '{joint.name}' mimics '{other}', which is not a joint")
         ratio = float(numbers(found, "multiplier", "1", 1, self.source)[0])
         offset = float(numbers(found, "offset", "0", 1, self.source)[0])
         self.believed -= 1
@@ -371,14 +372,14 @@ class _Reader:
             return self.ends(self.joints[name])[1], Placement()
         if name in self.parts.links:
             return name, Placement()
-        raise self.parts.refuse(f"{what}: there is no joint or link '{name}'")
+        raise self.parts.reject(f"{what}: there is no joint or link '{name}'")
 
     def close(
         self, name: str, word: str, ends: list[tuple[str, Placement]], axis: Placement
     ) -> None:
         kind = CLOSURES.get(word.lower())
         if kind is None:
-            raise self.parts.refuse(
+            raise self.parts.reject(
                 f"closure '{name}': its type '{word}' is not read; known: {', '.join(CLOSURES)}"
             )
         (a, A), (b, B) = ends
@@ -390,14 +391,14 @@ class _Reader:
         pairs, words = data.get("closed_loop") or [], self.words(data, "type")
         file = data.get("file", "")
         if not isinstance(pairs, list):
-            raise self.parts.refuse(f"{file}: closed_loop is not a list")
+            raise self.parts.reject(f"{file}: closed_loop is not a list")
         if len(words) < len(pairs):
             self.report.changed.append(
-                f"{file}: {len(pairs) - len(words)} closures without a type hold like a weld (6d)"
+                f"{file}: {len(pairs) - len(words)} closures without a type are treated as welds (6d)"
             )
         for k, pair in enumerate(pairs):
             if not (isinstance(pair, list) and len(pair) == 2):
-                raise self.parts.refuse(f"{file}: closed_loop[{k}] is not a pair of frames")
+                raise self.parts.reject(f"{file}: closed_loop[{k}] is not a pair of frames")
             a, b = map(str, pair)
             what = f"{file}: closed_loop[{k}]"
             word = words[k] if k < len(words) else "6d"
@@ -413,7 +414,7 @@ class _Reader:
         if node.name == "loop_joint":
             ends = [c for c in node.children if c.name in ("link1", "link2")]
             if len(ends) != 2:
-                raise self.parts.refuse(f"loop_joint '{name}' needs link1 and link2")
+                raise self.parts.reject(f"loop_joint '{name}' needs link1 and link2")
             frames = [(self.known(e, "link", name), place(e, self.source)) for e in ends]
             self.close(name, self.text(node, "type"), frames, self.axis(node, name))
         elif node.name in ("constraint", "loop"):
@@ -421,15 +422,15 @@ class _Reader:
             for word in ("predecessor", "successor"):
                 end = self.child(node, word)
                 if end is None:
-                    raise self.parts.refuse(f"{node.name} '{name}' has no <{word}>")
+                    raise self.parts.reject(f"{node.name} '{name}' has no <{word}>")
                 end_frame = self.child(node, f"{word}_origin")
                 frame = place(end_frame, self.source) if end_frame else origin(end, self.source)
                 frames.append((self.known(end, "link", name), frame))
             word = node.attributes.get("type", "position")
             self.close(name, word, frames, self.axis(node, name))
         elif node.name == "coupling":
-            raise self.parts.refuse(
-                f"coupling '{name}' ties links, not joints; write it as <mimic> of a joint, or leave it out"
+            raise self.parts.reject(
+                f"coupling '{name}' couples links, not joints; write it as <mimic> of a joint, or leave it out"
             )
         elif node.name not in ("link", "joint", *ASIDE):
             self.report.drop(f"<{node.name}>", name)
@@ -437,5 +438,5 @@ class _Reader:
     def known(self, node: Node, word: str, what: str) -> str:
         link = self.text(node, word)
         if link not in self.parts.links:
-            raise self.parts.refuse(f"closure '{what}': there is no link '{link}'")
+            raise self.parts.reject(f"closure '{what}': there is no link '{link}'")
         return link

@@ -23,7 +23,7 @@ from ..engines import ENGINES
 from ..engines.markup import LEAST_INERTIA, write_inertial, write_tag, write_tie
 from ..engines.running import find_start_motion
 from ..engines.tree import Row, find_rates, find_steps, raise_inertia, split_loops, turn_row
-from ..foreign import ForeignError, ask
+from ..foreign import ForeignError, request
 from ..kinematics.configuration import in_space
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.model_writer import save_text
@@ -99,7 +99,7 @@ def _joints(mechanism: Mechanism, what: str) -> list[WrittenJoint]:
         name, kind = joint.name, joint.kind.value.replace("_", "-")
         if kind in (DISTANCE, ON_LINE, ON_PLANE):
             raise MechanismError(
-                f"joint '{name}' ({kind}) cannot be written: {what} has nothing like it"
+                f"joint '{name}' ({kind}) cannot be written: {what} has no equivalent"
             )
         axes = [e.axis for e in joint.ends if e.axis is not None]
         common = axes if joint.kind.row.axis == "common" else []
@@ -214,7 +214,7 @@ def _check_loading(text: str, path: Path) -> None:
         trial = Path(folder) / "model.xml"
         trial.write_text(text, encoding="utf-8")
         try:
-            words, _ = ask("mjcf_compiler", {"path": str(trial), "keyframe": None})
+            words, _ = request("mjcf_compiler", {"path": str(trial), "keyframe": None})
         except ForeignError as error:
             words = {"error": str(error)}
     if why := words.get("error"):

@@ -37,7 +37,9 @@ def numbers(node: Node, name: str, default: str | None, count: int, source: str)
     if len(values) != count:
         raise FormatError(f"{where} has {len(values)} numbers; {count} are needed")
     if not np.all(np.abs(values) <= LARGEST):
-        raise FormatError(f'{where}="{text[:60]}" cannot be meant; at most {LARGEST:g} is read')
+        raise FormatError(
+            f'{where}="{text[:60]}" is out of range; finite numbers up to {LARGEST:g} are read'
+        )
     return values
 
 

@@ -54,7 +54,7 @@ def find_layout() -> ObjectLayout:
     )
     if not good:
         raise ImportError(
-            "this Python keeps arrays in another way than compiled code knows; set SARRUS_PLAIN_KERNELS=1, "
+            "this Python stores arrays differently from what compiled code expects; set SARRUS_PLAIN_KERNELS=1, "
             "which is slow, or use CPython"
         )
     return found
@@ -73,16 +73,16 @@ MOST_SMALL = 32
 _FORMATS: dict[tuple[Any, ...], struct.Struct] = {}
 
 
-def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
+def pack(args: tuple[Any, ...], *, fresh: bool = False) -> Packed:
     """Types and words of arguments, and the objects that must stay alive while these are used.
 
-    anew: examine tuples again, without the types stored for their classes.
+    fresh: examine tuples again, without the types stored for their classes.
     """
     kinds: list[Any] = []
     words: list[Any] = list(_TYPES)
     keep: list[Any] = []
     for value in args:
-        kind = _kind(value, anew)
+        kind = _kind(value, fresh)
         kinds.append(kind)
         if kind is None:
             continue
@@ -101,7 +101,7 @@ def pack(args: tuple[Any, ...], *, anew: bool = False) -> Packed:
     return key, form.pack(*words), keep
 
 
-def _kind(value: Any, anew: bool) -> Any:
+def _kind(value: Any, fresh: bool) -> Any:
     made = value.__class__
     if made is np.ndarray:
         return _RANKS.get((value.dtype.char, value.ndim)) or _rank(value)
@@ -110,7 +110,7 @@ def _kind(value: Any, anew: bool) -> Any:
         kept = _SMALL.get(id(value))
         if kept is not None and kept[0] is value:
             return kept[1]
-    if kind is _KINDS or (anew and isinstance(value, tuple)):
+    if kind is _KINDS or (fresh and isinstance(value, tuple)):
         kind = kind_of_argument(value)
         # Tuples of numbers and unnamed tuples may contain any types.
         if not isinstance(value, tuple) or (kind.plain and made is not tuple):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Flags, Floats, Ints
-from ..thresholds import SAME_FACTOR, SINGULAR_LANDING
+from ..thresholds import SAME_FACTOR, SINGULAR_STEP_END
 from .applied_forces import Loads, make_loads
 from .language.kinds import (
     BOOL,
@@ -297,9 +297,9 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
     if loads is not None:
         found = _Loads(w, loads, order)
         loads_kind, loads_at = found.kind, found.address
-    beside = 0 if loads is None else len(loads.torsions.first) + 1
+    carried = 0 if loads is None else len(loads.torsions.first) + 1
     # The start velocity is part of the state.
-    kept = make_state(nq, beside, 0.0)
+    kept = make_state(nq, carried, 0.0)
     kept_kind, kept_at = w.named(kept, False)
     state, _ = w.places["StepperState.state"]
     w.fill(w.place(w.float, state, nq), len(velocity))
@@ -312,7 +312,7 @@ def write_run(plan: BatchPlan, lanes: bool) -> tuple[str, int]:
     record_kind, record_at = w.named(make_record(plan.columns), False)
     rules_kind, rules_at = _run_rules(w, plan)
     output_kind, output_at = _output(w)
-    step = StepSeries(np.zeros((order + 1, nq)), np.zeros((beside, 2 * order + 2)), np.zeros(SEEN))
+    step = StepSeries(np.zeros((order + 1, nq)), np.zeros((carried, 2 * order + 2)), np.zeros(SEEN))
     step_kind, step_at = w.named(step, False)
     tolerance = f"%setting{TOLERANCE}"
     if lanes:
@@ -411,7 +411,7 @@ def _sampling() -> tuple[TupleType, list[str]]:
     zero = hexadecimal(0.0)
     values = [
         _truth(True), _truth(False), zero, zero, str(CORRECTIONS), hexadecimal(np.inf),
-        hexadecimal(SINGULAR_LANDING), "null", "null", hexadecimal(SAME_FACTOR),
+        hexadecimal(SINGULAR_STEP_END), "null", "null", hexadecimal(SAME_FACTOR),
     ]  # fmt: skip
     return kind, values
 

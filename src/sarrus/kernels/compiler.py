@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .. import kernels
 from ..cache import Store
 from .arguments import check, find_layout, pack
 from .language.checks import OUT_OF_BOUNDS, WORDS, read_failure
@@ -60,7 +61,7 @@ def noinline(function: Callable[..., Any]) -> Any:
 
 def cold(function: Callable[..., Any]) -> Any:
     """Compile a rarely called function; specialised code (specialise.py) calls its generic version."""
-    return Kernel(function, inline="noinline", seldom=True) if COMPILES else function
+    return Kernel(function, inline="noinline", cold_code=True) if COMPILES else function
 
 
 def exact(function: Callable[..., Any]) -> Any:
@@ -96,10 +97,10 @@ class Kernel:
         function: Callable[..., Any],
         inline: str = "",
         exact: bool = False,
-        seldom: bool = False,
+        cold_code: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
-        self.py_func, self.inline, self.exact, self.seldom = function, inline, exact, seldom
+        self.py_func, self.inline, self.exact, self.cold_code = function, inline, exact, cold_code
         self.from_disk = 0
         self._made: dict[tuple[Any, ...], Callable[[bytes], Any]] = {}
 
@@ -111,7 +112,7 @@ class Kernel:
         if found is WRONG:
             # The types are new, or a tuple has other types than others of its class.
             check(args)
-            kinds, words, keep = pack(args, anew=True)
+            kinds, words, keep = pack(args, fresh=True)
             found = (self._made.get(kinds) or self._make(kinds))(words)
         del keep
         return found
@@ -129,17 +130,15 @@ class Kernel:
 
     def _load(self, kinds: tuple[Any, ...]) -> tuple[str, int]:
         """Kinds of the results, one letter each, and the address of the code."""
-        from .native import compile_kernel, describe_host
-
         source, layout = _read(self.py_func.__code__.co_filename), find_layout()
-        key = repr((kinds, layout, describe_host())).encode() + source
+        key = repr((kinds, layout, kernels.native.describe_host())).encode() + source
         place = f"{self.__module__}.{self.__qualname__}-{hashlib.sha256(key).hexdigest()[:16]}"
         symbol = "".join(c if c.isalnum() else "_" for c in place)
         kept = STORE.read(place)
         if kept is None:
             text, found = Module(checked=CHECKED).entry(symbol, self, kinds, layout)
             results = "".join(LETTERS[kind] for kind in found)
-            kept = results.encode() + b"\n" + compile_kernel(text)
+            kept = results.encode() + b"\n" + kernels.native.compile_kernel(text)
             STORE.write(place, kept)
         else:
             self.from_disk += 1
@@ -157,9 +156,7 @@ WRONG = object()
 
 @functools.lru_cache(maxsize=1)
 def _engine() -> Any:
-    from .native import NativeCode
-
-    return NativeCode()
+    return kernels.native.NativeCode()
 
 
 @functools.cache

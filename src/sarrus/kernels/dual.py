@@ -45,9 +45,14 @@ def with_value(x: Any, value: Any) -> Any:
     return value
 
 
+def make_duals_at_zero(shape: tuple[int, ...]) -> Any:
+    """Duals whose parts are all zero."""
+    return np.zeros(shape, DUAL_NUMBER)
+
+
 def make_duals(values: Floats, rates: Floats | None = None) -> np.ndarray:
     """Duals of values (...) and their derivatives (..., RATES), zero if omitted."""
-    out = np.zeros(values.shape, DUAL_NUMBER)
+    out: np.ndarray = make_duals_at_zero(values.shape)
     out["value"] = values
     if rates is not None:
         out["rates"] = rates

@@ -35,9 +35,15 @@ def eval_constraints(form, e, phi):
         phi[form.sq_eq[t]] += 0.5 * form.sq_c[t] * x * x
     for t in range(len(form.bl_c)):
         phi[form.bl_eq[t]] += form.bl_c[t] * e[form.bl_a[t]] * e[form.bl_b[t]]
+    return largest_entry(phi)
+
+
+@kernel
+def largest_entry(x):
+    """Largest magnitude in an array."""
     largest = 0.0
-    for k in range(len(phi)):
-        largest = max(largest, abs(phi[k]))
+    for k in range(len(x)):
+        largest = max(largest, abs(x[k]))
     return largest
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .double_double import widen
-from .dual import make_duals
+from .dual import make_duals, make_duals_at_zero
 from .simd import WIDTH, fill_lanes
 
 
@@ -193,14 +193,13 @@ def pack(arrays: Any) -> Any:
     """
     leaves = list(_leaves(arrays))
     for kind in (np.float64, np.int64):
-        chosen = [i for i, values in enumerate(leaves) if values.dtype == kind]
-        # Every array starts on a cache line of eight numbers.
-        starts = np.cumsum([0, *(-(-leaves[i].size // 8) * 8 for i in chosen)])
-        block = np.zeros(int(starts[-1]) + 8, kind)
-        first = (-block.ctypes.data % 64) // 8
-        for start, i in zip(starts, chosen, strict=False):
-            at = first + int(start)
-            view = block[at : at + leaves[i].size].reshape(leaves[i].shape)
+        # Empty arrays, which are most of those of loads, need no memory.
+        chosen = [i for i, values in enumerate(leaves) if values.size and values.dtype == kind]
+        total, places = _places(tuple(leaves[i].shape for i in chosen))
+        block = np.empty(total, kind)
+        first = -block.ctypes.data % 64
+        for i, (shape, at) in zip(chosen, places, strict=True):
+            view = np.ndarray(shape, kind, block, first + at)
             view[...] = leaves[i]
             leaves[i] = view
     return _with_leaves(arrays, iter(leaves))
@@ -235,7 +234,7 @@ def make_dual(arrays: Any, rates: Iterator[Floats] | None = None) -> Any:
 def make_dual_workspace(form: Form, order: int) -> Workspace:
     """Scratch memory for dual numbers; sizes, pivots and the data for step acceptance are doubles."""
     ws = Workspace(
-        *(make_duals(np.zeros(shape)) for shape in _shapes(form, order, lambda count: count))
+        *(make_duals_at_zero(shape) for shape in _shapes(form, order, lambda count: count))
     )
     sizes = {name: np.zeros(fill_lanes(order + 1)) for name in ("size", "log_size", "reach")}
     return set_apart(ws._replace(**sizes, reference_pivots=np.zeros(len(form.phi0))), "Dual")

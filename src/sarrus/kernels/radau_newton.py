@@ -114,7 +114,7 @@ class StageLaneWorkspace(NamedTuple):
     """Memory for the motions of all stages in SIMD lanes, with the lanes as last axis.
 
     Of the stages: factor of K, J, derivatives of Q, velocities, accelerations. X: right-hand sides. turn: (nq, f).
-    Jv, Ja: rates of J due to velocity and acceleration. de: rates of the forms. N, MN, T: as in `Freedoms`.
+    Jv, Ja: rates of J due to velocity and acceleration. de: rates of the forms. N, MN, T: as in `DofBasis`.
     """
 
     L: Floats
@@ -133,7 +133,7 @@ class StageLaneWorkspace(NamedTuple):
     T: Floats
 
 
-class Freedoms(NamedTuple):
+class DofBasis(NamedTuple):
     """Motions that the constraints allow at each stage, and their effect on the accelerations.
 
     N, MN: orthonormal motions and their momenta, (s, nq, f). T: changes of the acceleration due to configuration
@@ -189,8 +189,8 @@ class Stages(NamedTuple):
     right: Floats
     values: Floats
     b: Floats
-    # In the degrees of freedom: see radau_freedoms.py.
-    freedoms: Freedoms
+    # In the degrees of freedom: see radau_dof.py.
+    dof: DofBasis
 
 
 @kernel

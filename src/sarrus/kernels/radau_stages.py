@@ -1,7 +1,7 @@
 """Stages of a Radau step: their projection, Newton's method for all of them, and the error estimate.
 
 Equations and references are in methods/radau.py. Newton's method solves for the velocities of all stages at once:
-in the degrees of freedom if there are few (radau_freedoms.py), else in blocks of all coordinates
+in the degrees of freedom if there are few (radau_dof.py), else in blocks of all coordinates
 (radau_newton.py).
 """
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import SINGULAR_STEP_END
 from .applied_forces import eval_load_power, eval_loads
 from .compiler import kernel, noinline
 from .elements.drive import eval_drive_power, eval_drives, subtract_drives
 from .forms import eval_curvature, eval_form_rates, eval_forms, eval_jacobian
-from .radau_freedoms import eval_freedoms, factorise_freedoms, solve_freedoms, sum_stages
+from .radau_dof import eval_dof_basis, factorise_dof, solve_dof, sum_stages
 from .radau_newton import eval_tangents, factorise_stages, solve_stages, solve_tangent
 from .solve import (
     eval_pivots,
@@ -218,8 +218,8 @@ def factorise_newton(form, tan, ws, st, loads, t, h):
         at = t + st.rule.nodes[k] * h
         eval_tangents(form, tan, ws, st, loads, k, at, h, st.q[k], st.v[k], st.lam[k])
     if len(st.blocks) == 0:
-        eval_freedoms(form, tan, st)
-        factorise_freedoms(st, h)
+        eval_dof_basis(form, tan, st)
+        factorise_dof(st, h)
     else:
         factorise_stages(form, tan, st, h)
 
@@ -239,10 +239,10 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
     known = max(rate, 1e-16) ** 0.8
     for n in range(MOST_ITERATIONS):
         start_stages(st, h, q0, v0)
-        anew = n == 0 or nearest < SINGULAR_LANDING
-        pivot_ratio = eval_stages(form, ws, st, loads, t, h, len(st.q), anew, wanted)
+        refactorise = n == 0 or nearest < SINGULAR_STEP_END
+        pivot_ratio = eval_stages(form, ws, st, loads, t, h, len(st.q), refactorise, wanted)
         nearest = min(nearest, pivot_ratio)
-        counters[FACTORISATIONS] += len(st.q) * (2 if anew else 1)
+        counters[FACTORISATIONS] += len(st.q) * (2 if refactorise else 1)
         if stale and n == 0:
             factorise_newton(form, tan, ws, st, loads, t, h)
             counters[FACTORISATIONS] += len(st.q)
@@ -252,7 +252,7 @@ def iterate(form, tan, ws, st, loads, step, start, rate, counters):
             for i in range(nq):
                 st.dz[1, k, i] = st.a[k, i] - st.dz[1, k, i] / h
         if len(st.blocks) == 0:
-            solve_freedoms(st, h)
+            solve_dof(st, h)
         else:
             solve_stages(form, tan, st, h)
         size, fastest = 0.0, weight

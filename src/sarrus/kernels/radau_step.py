@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..thresholds import SINGULAR_LANDING
+from ..thresholds import SINGULAR_STEP_END
 from .compiler import entry, kernel, noinline
 from .elements.drive import next_break
 from .forms import eval_energy, eval_forms, eval_jacobian
@@ -82,7 +82,7 @@ SAFETY = 0.9
 SLACK = 10.0
 # A step is repeated if its error estimate exceeds the target by this factor: the estimate fluctuates, and the true
 # error is far smaller.
-REFUSED = 2.0
+REPEATED_ERROR = 2.0
 # The kinetic energy may differ from the work of the forces by this many tolerances of the energy exchanged; NOISE
 # is the possible effect of rounding in a long chain. Ten times the value of the series method: the work is a sum
 # over three stages, not the integral of the motion's polynomials.
@@ -105,7 +105,7 @@ MOST_SHARES = 4096
 # own length.
 SAME_TIME = 1e-14
 # A jump this soon after a step, relative to its length, counts as at its end.
-JUST_BEHIND = 1e-9
+JUST_AFTER = 1e-9
 # Largest number of attempts to end a step at a jump.
 MOST_LOCATED = 12
 # Jumps that follow each other within this part of the run, and this often, count as endless.
@@ -200,7 +200,7 @@ def choose_length(loads, goal, control, t, stop):
     tried = int(control[TRIED])
     if tried > MOST_TRIES:
         return TOO_SHORT
-    if tried > 0 and tried % TRIES == 0 and control[NEAREST] < SINGULAR_LANDING:
+    if tried > 0 and tried % TRIES == 0 and control[NEAREST] < SINGULAR_STEP_END:
         # The cause is rounding, not truncation: no step is short enough. Relax the tolerances, and count it.
         control[LOOSE] *= 10.0
         h = control[WANTED]
@@ -215,8 +215,8 @@ def choose_length(loads, goal, control, t, stop):
         h = 0.5 * (stop - t)
     if not (h > SHORTEST * goal.t_end or (located and h > 0.0)):
         cut = control[CUT] > 0.0 or control[CHATTER] > 0.0
-        held = has_user_forces(loads) and (cut or t - control[SWITCHED] < SOON * goal.t_end)
-        return SWITCHING if held else TOO_SHORT
+        switching = has_user_forces(loads) and (cut or t - control[SWITCHED] < SOON * goal.t_end)
+        return SWITCHING if switching else TOO_SHORT
     control[LENGTH] = h
     control[END] = 1.0 if end else 0.0
     return GOES_ON
@@ -274,7 +274,7 @@ def shorten_failed(control, stale):
     control[TRIED] += 1.0
     control[RATE] = 1.0
     tried = int(control[TRIED])
-    if control[NEAREST] < SINGULAR_LANDING and tried % TRIES > 0:
+    if control[NEAREST] < SINGULAR_STEP_END and tried % TRIES > 0:
         # A stage is too near a singular configuration: try lengths with stages next to it or beyond.
         control[LENGTH] = control[WANTED] * OTHERS[tried % TRIES]
     elif stale:
@@ -291,7 +291,7 @@ def eval_step_error(parts, goal, control, t, state):
     tau = eval_reach(goal, control, h)
     loose = control[LOOSE]
     error = eval_error(form, tan, st, h, tau, v0, a0) / (loose * goal.local)
-    if error >= REFUSED and (control[TRIED] > 0.0 or control[LAST] == 0.0):
+    if error >= REPEATED_ERROR and (control[TRIED] > 0.0 or control[LAST] == 0.0):
         # A stiff start: estimate the error again, from the state that the first estimate leads to.
         q, v, a = st.q[0], st.v[0], st.a[0]
         for i in range(len(q0)):
@@ -311,8 +311,8 @@ def land(parts, goal, control, t, state, counters):
     start_stages(st, h, state[0], state[1])
     if loads is not None and len(loads.drives.equations) > 0:
         # The last correction changes stiff forces considerably, and these do work on drives.
-        anew = control[NEAREST] < SINGULAR_LANDING
-        eval_stages(form, ws, st, loads, t, h, final, anew, 0.0)
+        refactorise = control[NEAREST] < SINGULAR_STEP_END
+        eval_stages(form, ws, st, loads, t, h, final, refactorise, 0.0)
         counters[FACTORISATIONS] += final
     moved, turned, pivot_ratio = project_and_accelerate(
         form, ws, loads, t + h, 0.0, st.q[final], st.v[final], st.a[final], st.lam[final]
@@ -398,7 +398,7 @@ def shorten_rejected(st, control):
     control[TRIED] += 1.0
     control[LOCATED] = 0.0
     control[GUESS] = h
-    factor = growth(order, error, 0.0, h, h, control[SPENT]) if error >= REFUSED else 0.5
+    factor = growth(order, error, 0.0, h, h, control[SPENT]) if error >= REPEATED_ERROR else 0.5
     control[LENGTH] = h * (factor if np.isfinite(factor) else MOST_SHRINK)
 
 
@@ -422,10 +422,10 @@ def try_step(parts, goal, control, t, stop, same, state, counters):
             counters[REJECTED] += 1
             continue
         # There is another branch only near a singular configuration.
-        near = min(control[NEAREST], pivot_ratio) < SINGULAR_LANDING
+        near = min(control[NEAREST], pivot_ratio) < SINGULAR_STEP_END
         close = control[OFF] <= SLACK * control[LOOSE] * goal.local
         # Written so that nan is rejected too.
-        if control[MISSED] < REFUSED and close and (wrong <= 1.0 or not near):
+        if control[MISSED] < REPEATED_ERROR and close and (wrong <= 1.0 or not near):
             return GOES_ON
         if control[LOCATED] > 0.0 and control[LENGTH] <= 8.0 * same:
             return GOES_ON
@@ -443,7 +443,7 @@ def land_after_jump(parts, goal, control, t, same, state, counters):
     if control[LOCATED] == 0.0:
         return h, False
     final = len(st.rule.nodes) - 1
-    further = max(1.0 + JUST_BEHIND, 1.0 + 4.0 * same / h)
+    further = max(1.0 + JUST_AFTER, 1.0 + 4.0 * same / h)
     _, right = find_jump(ws, st, loads, t, h, state, 0.0, further, 1, control[JUMP])
     if not right > 0.0:
         return h, False
@@ -500,7 +500,7 @@ def plan_next(st, control, speed, switched):
 
 
 @kernel
-def keep_watch(goal, control, switched, watch, counters):
+def record_step(goal, control, switched, watch, counters):
     """Record data for monitors, and the possible loss of accuracy of a step with relaxed tolerances."""
     watch[0] = control[SMALLEST]
     watch[1] = control[OFF]
@@ -554,7 +554,7 @@ def advance(
         times[n + 1], control[LOW] = add_time(t, control[LOW], length)
         if control[END] > 0.0:
             times[n + 1], control[LOW] = stop, 0.0
-        keep_watch(goal, control, switched, watch[n + 1], counters)
+        record_step(goal, control, switched, watch[n + 1], counters)
         if times[n + 1] == goal.t_end:
             return DONE, n + 1
     return FULL, store.shape[0] - 1

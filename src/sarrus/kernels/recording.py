@@ -17,7 +17,7 @@ from ..thresholds import (
     LEFT_ROUND_OFF,
     PERMANENT_PIVOT,
     ROUND_OFF,
-    SINGULAR_LANDING,
+    SINGULAR_STEP_END,
     WEAK_PIVOT,
 )
 from .applied_forces import Loads, eval_load_energy, eval_load_forms, eval_load_power, eval_loads
@@ -26,8 +26,11 @@ from .elements.drive import (
     drive_constraints,
     eval_drive_forces,
     eval_drive_power,
+    eval_driven_sides,
     eval_drives,
+    replace_sides,
     subtract_drives,
+    subtract_side_rates,
 )
 from .elements.torsion import follow_angle
 from .forms import (
@@ -39,6 +42,7 @@ from .forms import (
     eval_form_rates,
     eval_forms,
     eval_jacobian,
+    largest_entry,
     norm,
 )
 from .layout import Form, make_room
@@ -58,7 +62,7 @@ from .stepping import accelerate
 
 # Source of the acceleration at an output: not computed yet, the method, or the polynomial near a singular
 # configuration.
-UNKNOWN, OWN, BESIDE = 0, 1, 2
+UNKNOWN, OWN, POLYNOMIAL = 0, 1, 2
 
 
 class Sampling(NamedTuple):
@@ -88,8 +92,9 @@ class Sampling(NamedTuple):
 class LaneWorkspace(NamedTuple):
     """Memory for the projection of several outputs in SIMD lanes: like a `Workspace`, with the lanes as last axis.
 
-    J_after: J at the projected configurations. x_rough: a solution before it is refined. s: times since the start
-    of the step. moved: how far the lanes were moved, and whether the projection was sufficient.
+    J_after: J at the projected configurations. x_rough: a solution before it is refined. t, s: times, and times
+    since the start of the step. driven: right-hand sides of drives and their derivatives. moved: how far the lanes
+    were moved, and whether the projection was sufficient.
     """
 
     e: Floats
@@ -104,29 +109,32 @@ class LaneWorkspace(NamedTuple):
     x_rough: Floats
     q: Floats
     v: Floats
+    t: Floats
     s: Floats
+    driven: Floats
     moved: Floats
 
 
-def uses_lanes(sampling: Sampling, loads: Loads | None) -> bool:
-    """Whether outputs may be projected in SIMD lanes: not with damping or drives."""
-    driven = loads is not None and len(loads.drives.equations) > 0
-    if not COMPILES or not sampling.projects or sampling.damping or driven:
+def uses_lanes(sampling: Sampling) -> bool:
+    """Whether outputs may be projected in SIMD lanes: not with damping."""
+    if not COMPILES or not sampling.projects or sampling.damping:
         return False
     return bool(sampling.same_factor) and sampling.limit == np.inf and not sampling.own
 
 
-def make_lane_workspace(form: Form) -> LaneWorkspace:
+def make_lane_workspace(form: Form, loads: Loads | None) -> LaneWorkspace:
     """Memory of the lanes."""
+    driven = 0 if loads is None else len(loads.drives.equations)
     nq, nc, nf, nj = len(form.Q), len(form.phi0), len(form.e0), len(form.J_eq)
     n = nq + nc
-    sizes = nf, nf, nc, nj, nj, n + len(form.L_row), n, n, n, n, nq, nq, 1, 2
-    return LaneWorkspace(*make_room(*((size, WIDTH) for size in sizes)))
+    sizes = nf, nf, nc, nj, nj, n + len(form.L_row), n, n, n, n, nq, nq, 1, 1
+    before = [(size, WIDTH) for size in sizes]
+    return LaneWorkspace(*make_room(*before, (3, driven, WIDTH), (2, WIDTH)))
 
 
 def make_side(form: Form, sampling: Sampling, loads: Loads | None) -> LaneWorkspace | None:
     """Memory of the lanes; None if outputs have to be projected one by one."""
-    return make_lane_workspace(form) if uses_lanes(sampling, loads) else None
+    return make_lane_workspace(form, loads) if uses_lanes(sampling) else None
 
 
 class Outputs(NamedTuple):
@@ -238,7 +246,7 @@ def sample_state(form, ws, loads, sampling, qc, order, s, t, h):
         # Written so that nan is rejected too.
         if pivot_ratio < sampling.near or not max(moved, h * turned) <= sampling.limit:
             eval_piece(qc, order, s, ws.q, ws.v)
-            kept = BESIDE
+            kept = POLYNOMIAL
     return kept
 
 
@@ -257,18 +265,40 @@ def sample_alone(form, ws, loads, sampling, pieces, n, k, out):
         out.v[k, i] = ws.v[i]
 
 
+@kernel
+def eval_lane_constraints(form, ws, loads):
+    """ws.phi: Phi in all lanes; returns its largest entries."""
+    left = eval_constraints(form, ws.e, ws.phi)
+    if loads is not None:
+        left = replace_sides(form, loads.drives, ws.driven, ws.phi)
+    return left
+
+
+@kernel
+def eval_lane_velocity_gap(form, ws, loads):
+    """ws.phi: the violation of J v = phi0' in all lanes; returns its largest entries."""
+    gap = eval_velocity_gap(form, ws, None, ws.v)
+    if loads is not None:
+        subtract_side_rates(loads.drives, ws.driven, 1, ws.phi)
+        gap = largest_entry(ws.phi)
+    return gap
+
+
 @noinline
-def project_lanes(form, side, reference_pivots, near, corrections, same):
+def project_lanes(form, side, loads, reference_pivots, near, corrections, same):
     """Project configurations and velocities onto the constraints as `project_state` does, for all lanes.
 
-    side: memory of the lanes. Its last rows contain how far each lane was moved, and a margin of its smallest
-    pivot ratio; below 0 if the lane needs a more careful projection.
+    side: memory of the lanes, which are within one step, where motions of drives have no breaks. Its last rows
+    contain how far each lane was moved, and a margin of its smallest pivot ratio; below 0 if the lane needs a more
+    careful projection.
     """
     ws = in_lanes(side)
+    if loads is not None:
+        eval_driven_sides(loads.drives, side.t[0, 0], ws.t[0], ws.driven)
     eval_forms(form, ws.q, ws.e)
     eval_jacobian(form, ws.e, ws.J)
     factorise(form, ws.J, ws.L)
-    left = eval_constraints(form, ws.e, ws.phi)
+    left = eval_lane_constraints(form, ws, loads)
     active = left > ROUND_OFF
     moved = 0.0
     for _ in range(corrections):
@@ -282,13 +312,13 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
             ws.q[i] += x
             largest = max(largest, abs(x))
         eval_forms(form, ws.q, ws.e)
-        now = eval_constraints(form, ws.e, ws.phi)
+        now = eval_lane_constraints(form, ws, loads)
         moved += largest
         better = now < left
         left = choose(active & better, now, left)
         final = choose(moved * largest <= ROUND_OFF, LEFT_ROUND_OFF, ROUND_OFF)
         active = active & better & (now > final)
-    gap = eval_velocity_gap(form, ws, None, ws.v)
+    gap = eval_lane_velocity_gap(form, ws, loads)
     far = (moved > same) | (moved * gap > ROUND_OFF)
     if any_lane(far):
         # The other lanes keep J, so that their factor is the same again.
@@ -321,15 +351,18 @@ def project_lanes(form, side, reference_pivots, near, corrections, same):
 
 
 @kernel
-def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
+def sample_lanes(form, ws, loads, side, sampling, pieces, n, k, count, out):
     """Configuration and velocity of outputs k .. k + count - 1 in step n: in lanes, difficult ones separately."""
     wide = in_lanes(side)
     for lane in range(WIDTH):
         t = out.times[k + min(lane, count - 1)]
+        side.t[0, lane] = t
         side.s[0, lane] = find_share(sampling, pieces.starts, n, t)
     eval_piece(pieces.coefficients[n], pieces.orders[n], wide.s[0], wide.q, wide.v)
-    near = max(sampling.near, SINGULAR_LANDING)
-    project_lanes(form, side, ws.reference_pivots, near, sampling.corrections, sampling.same_factor)
+    near = max(sampling.near, SINGULAR_STEP_END)
+    project_lanes(
+        form, side, loads, ws.reference_pivots, near, sampling.corrections, sampling.same_factor
+    )
     for lane in range(count):
         # Written so that nan is handled too.
         if side.moved[1, lane] > 0.0 and side.moved[0, lane] < np.inf:
@@ -338,7 +371,7 @@ def sample_lanes(form, ws, side, sampling, pieces, n, k, count, out):
                 out.v[k + lane, i] = side.v[i, lane]
             out.kept[k + lane] = UNKNOWN
         else:
-            sample_alone(form, ws, None, sampling, pieces, n, k + lane, out)
+            sample_alone(form, ws, loads, sampling, pieces, n, k + lane, out)
 
 
 @entry
@@ -368,7 +401,7 @@ def sample(form, ws, loads, side, sampling, pieces, count, out):
             ):
                 last += 1
         if side is not None and last > k + 1:
-            sample_lanes(form, ws, side, sampling, pieces, n, k, last - k, out)
+            sample_lanes(form, ws, loads, side, sampling, pieces, n, k, last - k, out)
         else:
             sample_alone(form, ws, loads, sampling, pieces, n, k, out)
         if loads is not None:
@@ -404,7 +437,7 @@ def eval_forces(form, ws, loads, out, forces):
                 forces[k, m] = np.nan
         return
     for k in range(len(out.times)):
-        if out.kept[k] == BESIDE:
+        if out.kept[k] == POLYNOMIAL:
             for m in range(forces.shape[1]):
                 forces[k, m] = np.nan
         else:
@@ -466,7 +499,7 @@ def eval_energies(form, loads, out, energies):
 
 # Indices of the totals of a run: total and potential energy at its start, largest energy exchanged so far, and
 # largest term of the energy so far, which determines the rounding error.
-FIRST_ENERGY, FIRST_POTENTIAL, MOST_EXCHANGED, MOST_HELD = range(4)
+FIRST_ENERGY, FIRST_POTENTIAL, MOST_EXCHANGED, LARGEST_TERM = range(4)
 TOTALS = 4
 
 
@@ -503,5 +536,5 @@ def weigh_steps(form, loads, pieces, carried, restored, is_first, state, totals,
         drift[n] = abs(gained - restored[min(n, len(restored) - 1)])
         moved = max(kinetic, abs(potential - totals[FIRST_POTENTIAL]), abs(work))
         totals[MOST_EXCHANGED] = max(totals[MOST_EXCHANGED], moved)
-        totals[MOST_HELD] = max(totals[MOST_HELD], abs(potential), abs(work))
+        totals[LARGEST_TERM] = max(totals[LARGEST_TERM], abs(potential), abs(work))
         exchanged[n] = totals[MOST_EXCHANGED]

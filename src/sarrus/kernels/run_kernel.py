@@ -15,8 +15,8 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..thresholds import (
     CONTRADICTION,
-    CRAWLING_STEPS,
-    SINGULAR_LANDING,
+    NO_PROGRESS_STEPS,
+    SINGULAR_STEP_END,
 )
 from .applied_forces import eval_decay, eval_load_energy, eval_load_forms
 from .compiler import entry, exact, kernel
@@ -29,7 +29,6 @@ from .series_step import (
     END_ENERGY,
     EXCHANGED,
     FIRST_ENERGY,
-    HELD,
     LOSS,
     MOVED,
     PIVOT_RATIO,
@@ -38,6 +37,7 @@ from .series_step import (
     RESTORED,
     STEPS,
     STRAIN,
+    TERMS,
     TIME,
     StepRules,
     begin,
@@ -46,15 +46,15 @@ from .series_step import (
 )
 from .simd import shared
 from .solve import count_redundant
-from .step_control import ASKED_AFTER, LEFT, STIFF, drift_at_rest, noted_drift
+from .step_control import CHECKED_AFTER, LEFT, STIFF, drift_at_rest, noted_drift
 
 # Columns read from configurations and from velocities.
 PLACE, RATE = 0, 1
 # Indices of the summary: largest correction by a projection, sum of the possible accuracy losses of steps, sum of
 # the energy corrections, energy at the start as computed for outputs, largest drift from it at the outputs, and of
 # the energy balance: largest energy exchanged, largest term of the energy, strain energy at the start.
-(MOST_MOVED, LOST, PUT_BACK, START_ENERGY, DRIFT, MOST_EXCHANGED, MOST_HELD, START_STRAIN) = range(
-    8
+(MOST_MOVED, LOST, PUT_BACK, START_ENERGY, DRIFT, MOST_EXCHANGED, LARGEST_TERM, START_STRAIN) = (
+    range(8)
 )
 # Time of the last check of the dampers.
 SINCE = 8
@@ -218,9 +218,9 @@ def is_balanced(ws, setting, kept, record):
     summary, step = record.summary, ws.step
     exchanged = max(step[EXCHANGED], abs(step[STRAIN] - summary[START_STRAIN]))
     summary[MOST_EXCHANGED] = max(summary[MOST_EXCHANGED], exchanged)
-    summary[MOST_HELD] = max(summary[MOST_HELD], step[HELD])
+    summary[LARGEST_TERM] = max(summary[LARGEST_TERM], step[TERMS])
     allowed = noted_drift(setting) * summary[MOST_EXCHANGED]
-    allowed += drift_at_rest(setting, summary[MOST_HELD])
+    allowed += drift_at_rest(setting, summary[LARGEST_TERM])
     drift = abs(step[END_ENERGY] - summary[PUT_BACK] - kept.balance[FIRST_ENERGY])
     # Written so that nan gives False.
     return drift <= ALIKE * allowed
@@ -230,13 +230,13 @@ def is_balanced(ws, setting, kept, record):
 def may_be_stiff(form, ws, loads, rules, kept, record):
     """Whether dampers may limit the steps, so that a trial of another method pays: see methods/auto.py.
 
-    The sum of the decay rates is larger than each of them. It is checked once every ASKED_AFTER steps.
+    The sum of the decay rates is larger than each of them. It is checked once every CHECKED_AFTER steps.
     """
     t, since = kept.balance[TIME], record.summary[SINCE]
-    if kept.counters[STEPS] % ASKED_AFTER != 0:
+    if kept.counters[STEPS] % CHECKED_AFTER != 0:
         return False
     record.summary[SINCE] = t
-    mean = (t - since) / ASKED_AFTER
+    mean = (t - since) / CHECKED_AFTER
     if rules.t_end - t < ALIKE * LEFT * mean:
         return False
     return mean * eval_decay(form, ws, loads) >= ALIKE * STIFF
@@ -252,7 +252,7 @@ def contradicts(form, ws, loads):
 @kernel
 def judge_step(form, ws, loads, rules, kept, seen, record):
     """Why the run has to fall back to `simulate` after a step; FULL if it continues."""
-    if seen[PIVOT_RATIO] < SINGULAR_LANDING or kept.counters[RELAXED] >= CRAWLING_STEPS:
+    if seen[PIVOT_RATIO] < SINGULAR_STEP_END or kept.counters[RELAXED] >= NO_PROGRESS_STEPS:
         return UNCERTAIN
     # The start was close to a singular configuration, which its pivots did not show.
     if count_redundant(ws.reference_pivots) < kept.counters[REDUNDANT]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..thresholds import DRIFT_DRIVEN, ROUND_OFF, SINGULAR_LANDING
+from ..thresholds import DRIFT_DRIVEN, ROUND_OFF, SINGULAR_STEP_END
 from .applied_forces import (
     eval_load_energy,
     eval_load_forms,
@@ -46,9 +46,8 @@ from .solve import (
     refinements_for,
 )
 from .step_control import (
-    ASKED_AFTER,
-    BESIDE,
     BEYOND,
+    CHECKED_AFTER,
     CORRECTIONS,
     DRIFT_SLACK,
     ELSEWHERE,
@@ -63,6 +62,7 @@ from .step_control import (
     LOW_ORDER,
     MANY_STEPS,
     MOVES,
+    NEAR_SINGULAR_RATIO,
     NOISE,
     NOISY_ORDER,
     REFINED,
@@ -104,7 +104,7 @@ BALANCE = 9
 # exchanged, magnitude of the terms whose differences are the energies, strain energy, work, and the tolerance that
 # was met.
 (ENERGY, STORED, SMALLEST, RATIO) = range(4)
-(END_SMALLEST, END_RATIO, OFF, KINETIC, END_ENERGY, EXCHANGED, HELD, STRAIN, WORK, MET) = range(
+(END_SMALLEST, END_RATIO, OFF, KINETIC, END_ENERGY, EXCHANGED, TERMS, STRAIN, WORK, MET) = range(
     4, 14
 )
 # Columns of the record of a step: smallest pivot at its end, correction by the projection, smallest ratio of a
@@ -372,7 +372,7 @@ def begin(form, ws, loads, rules, t, kept):
         balance[FASTEST] = fastest
         balance[WEIGHT] = weight
         balance[LOG_SPEED] = np.inf
-        counters[NEXT_SHARE] = ASKED_AFTER
+        counters[NEXT_SHARE] = CHECKED_AFTER
         counters[REDUNDANT] = count_redundant(ws.reference_pivots)
 
 
@@ -418,7 +418,7 @@ def choose_order(ws, rules, least, known, order, log_step, local, near, balance)
 
 
 @kernel
-def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, kept):
+def check_step_end(form, ws, loads, known, order, h, local, moved, turned, near, kept):
     """Compute energy and correction of the projected end of a step, in ws.step; returns whether it is accepted.
 
     near: whether the step starts or ends near a singular configuration.
@@ -427,7 +427,7 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
     kinetic, potential = eval_energy(form, ws.q, ws.v)
     now = kinetic + potential
     exchanged = kinetic
-    held = balance[WEIGHT]
+    terms = balance[WEIGHT]
     if loads is not None:
         na = len(kept.carried) - 1
         strain = land_loads(loads, known, h, ws.q)
@@ -435,13 +435,13 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
         now += strain - work
         # If little moves, the relevant energy is what springs, dampers and drives exchange.
         exchanged = max(kinetic, abs(strain - step[STORED]), abs(work))
-        held += abs(strain) + abs(work)
+        terms += abs(strain) + abs(work)
         step[STRAIN] = strain
         step[WORK] = work
     off = max(moved, turned * h / order)
     tolerance = balance[LOCAL]
     scale = max(balance[SCALE], exchanged)
-    allowed = ENERGY_SLACK * (tolerance + NOISE) * scale + 1e-12 * held
+    allowed = ENERGY_SLACK * (tolerance + NOISE) * scale + 1e-12 * terms
     most = DRIFT_SLACK * allowed
     if loads is not None and len(loads.drives.equations) > 0:
         # Near a singularity the work of a drive has half of the digits. On another branch the velocity differs.
@@ -451,14 +451,14 @@ def weigh_landing(form, ws, loads, known, order, h, local, moved, turned, near, 
     step[KINETIC] = kinetic
     step[END_ENERGY] = now
     step[EXCHANGED] = exchanged
-    step[HELD] = held
+    step[TERMS] = terms
     # Written so that nan is rejected too.
     drifts = abs(now - balance[FIRST_ENERGY]) <= most
     return off <= SLACK * local + NOISE and abs(now - step[ENERGY]) <= allowed and drifts
 
 
 @kernel
-def find_landing(form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc):
+def find_step_end(form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc):
     """Choose order and length of a step and project its end.
 
     Returns FULL (or why there is no step), order and length. ws.q, ws.v, ws.L: the projected end. ws.step: the
@@ -486,7 +486,7 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
         # it. The step may pass the end of the run, because recorded values come from the series, but not a break,
         # after which the motion of a drive follows another polynomial.
         if (
-            ratio < SINGULAR_LANDING
+            ratio < SINGULAR_STEP_END
             and elsewhere < ELSEWHERE
             and (stop == rules.t_end or BEYOND * h < stop - t)
         ):
@@ -500,7 +500,7 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
                 # A series without noise also passes it from a shorter distance.
                 h = 0.5 * first
                 elsewhere = ELSEWHERE - 1
-            elif elsewhere < ELSEWHERE and ratio < ws.step[RATIO] < SINGULAR_LANDING:
+            elif elsewhere < ELSEWHERE and ratio < ws.step[RATIO] < SINGULAR_STEP_END:
                 # This is the second such step end, nearer than the first. Pass the singularity now; otherwise the
                 # steps get ever smaller.
                 local = min(10.0 * local, LOOSEST)
@@ -509,8 +509,10 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
                 h, order, local = BEYOND**2 * first, first_order, balance[LOCAL]
                 elsewhere = ELSEWHERE
             continue
-        beside = near or ratio < BESIDE
-        if weigh_landing(form, ws, loads, known, order, h, local, moved, turned, beside, kept):
+        near_singular = near or ratio < NEAR_SINGULAR_RATIO
+        if check_step_end(
+            form, ws, loads, known, order, h, local, moved, turned, near_singular, kept
+        ):
             break
         counters[REJECTED] += 1
         attempts += 1
@@ -531,8 +533,8 @@ def find_landing(form, ws, loads, rules, known, order, log_step, near, most, sto
 @kernel
 def correct_energy(rules, ws, balance):
     """Correct the energy error after a step if the energy is an invariant; returns the correction."""
-    kinetic, held, scale = ws.step[KINETIC], ws.step[HELD], balance[SCALE]
-    whole = held + abs(balance[FIRST_ENERGY])
+    kinetic, terms, scale = ws.step[KINETIC], ws.step[TERMS], balance[SCALE]
+    whole = terms + abs(balance[FIRST_ENERGY])
     gap = balance[FIRST_ENERGY] - rounded(ws.step[END_ENERGY])
     moves = (
         kinetic > MOVES * scale
@@ -556,7 +558,7 @@ def share_tolerance(rules, kept):
     """
     balance, counters = kept.balance, kept.counters
     t, steps = balance[TIME], counters[STEPS]
-    if steps == ASKED_AFTER and steps * (rules.t_end - t) <= (FIRST_STEPS - steps) * t:
+    if steps == CHECKED_AFTER and steps * (rules.t_end - t) <= (FIRST_STEPS - steps) * t:
         counters[NEXT_SHARE] = FIRST_STEPS
         return
     counters[NEXT_SHARE] = steps + rules.share_every
@@ -611,7 +613,7 @@ def keep_step(form, ws, loads, rules, known, h, stop, kept, angle_and_work_serie
     seen[MOVED] = step[OFF]
     seen[PIVOT_RATIO] = step[RATIO]
     counters[STEPS] += 1
-    if step[RATIO] < SINGULAR_LANDING:
+    if step[RATIO] < SINGULAR_STEP_END:
         counters[NEAR_SINGULAR] += 1
     if counters[STEPS] == counters[NEXT_SHARE]:
         share_tolerance(rules, kept)
@@ -675,7 +677,7 @@ def take_step(form, ws, loads, rules, n, ahead, kept, qc, angle_and_work_series,
             most,
             longest_step_at_rest(form, ws, refined, LOST * max(tolerance, ROUND_OFF), state[1]),
         )
-    reason, order, h = find_landing(
+    reason, order, h = find_step_end(
         form, ws, loads, rules, known, order, log_step, near, most, stop, kept, qc
     )
     if reason != FULL:
@@ -732,7 +734,7 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
             return DONE, n + 1
         # If the run will not end within this buffer, return so that its length can be estimated.
         taken, now = n + 1, starts[n + 1]
-        if taken == ASKED_AFTER == counters[STEPS] and taken * (rules.t_end - now) > (
+        if taken == CHECKED_AFTER == counters[STEPS] and taken * (rules.t_end - now) > (
             coefficients.shape[0] - taken
         ) * (now - starts[0]):
             return FULL, taken

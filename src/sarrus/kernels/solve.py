@@ -18,7 +18,7 @@ from ..thresholds import (
     REGULAR_PIVOT,
     RISEN_PIVOT,
     ROUND_OFF,
-    SINGULAR_LANDING,
+    SINGULAR_STEP_END,
     WEAK_PIVOT,
     WIDE_ROUND_OFF,
 )
@@ -31,9 +31,10 @@ from .forms import (
     eval_form_rates,
     eval_forms,
     eval_jacobian,
+    largest_entry,
 )
 from .simd import choose
-from .step_control import BESIDE, MOST_REFINEMENTS
+from .step_control import MOST_REFINEMENTS, NEAR_SINGULAR_RATIO
 
 
 @kernel
@@ -100,7 +101,7 @@ def learn_pivots(form, L, reference_pivots):
     for k in range(len(reference_pivots)):
         if reference_pivots[k] > PERMANENT_PIVOT:
             pivot = relative_pivot(form, L, k)
-            if pivot < max(SINGULAR_LANDING * reference_pivots[k], PERMANENT_PIVOT):
+            if pivot < max(SINGULAR_STEP_END * reference_pivots[k], PERMANENT_PIVOT):
                 low += 1
             if pivot < LOWERED_PIVOT * reference_pivots[k]:
                 lost *= pivot / reference_pivots[k]
@@ -114,7 +115,7 @@ def learn_pivots(form, L, reference_pivots):
                 if reference_pivots[j] > PERMANENT_PIVOT:
                     other = relative_pivot(form, L, j)
                     # A pivot that rose only during the exchange has less far to drop.
-                    bound = max(SINGULAR_LANDING * reference_pivots[j], PERMANENT_PIVOT)
+                    bound = max(SINGULAR_STEP_END * reference_pivots[j], PERMANENT_PIVOT)
                     if other < bound and other / reference_pivots[j] < least:
                         least = other / reference_pivots[j]
                         fallen = j
@@ -154,7 +155,7 @@ def eval_pivots(form, L, reference_pivots):
             pivot_ratio = min(pivot_ratio, pivot / reference_pivots[k])
         else:
             rise = max(rise, pivot)
-    if rise < RISEN_PIVOT or pivot_ratio >= SINGULAR_LANDING:
+    if rise < RISEN_PIVOT or pivot_ratio >= SINGULAR_STEP_END:
         return smallest, pivot_ratio
     fallen = 0
     log_drop = 0.0
@@ -162,13 +163,13 @@ def eval_pivots(form, L, reference_pivots):
     for k in range(len(reference_pivots)):
         if reference_pivots[k] > PERMANENT_PIVOT:
             pivot = relative_pivot(form, L, k)
-            if pivot < SINGULAR_LANDING * reference_pivots[k]:
+            if pivot < SINGULAR_STEP_END * reference_pivots[k]:
                 fallen += 1
                 log_drop += np.log(rounded(pivot / reference_pivots[k]))
             else:
                 others = min(others, pivot)
     together = min(1.0, rise / EPS * np.exp(log_drop / fallen))
-    if together < SINGULAR_LANDING:
+    if together < SINGULAR_STEP_END:
         return smallest, max(pivot_ratio, together)
     return others, together
 
@@ -184,7 +185,7 @@ def is_near_singular(form, L, reference_pivots, resting):
     for k in range(len(reference_pivots)):
         pivot = relative_pivot(form, L, k)
         if reference_pivots[k] > PERMANENT_PIVOT:
-            if pivot < BESIDE * reference_pivots[k]:
+            if pivot < NEAR_SINGULAR_RATIO * reference_pivots[k]:
                 return True
         elif pivot > RISEN_PIVOT or resting:
             return True
@@ -194,10 +195,16 @@ def is_near_singular(form, L, reference_pivots, resting):
 @kernel
 def is_regular(form, L):
     """Whether every equation is far from dependence on others, without regard to reference values."""
+    return smallest_pivot(form, L) > REGULAR_PIVOT
+
+
+@kernel
+def smallest_pivot(form, L):
+    """Smallest relative pivot of all equations, also of redundant ones."""
     smallest = 1.0
     for k in range(len(form.pos_c)):
         smallest = min(smallest, relative_pivot(form, L, k))
-    return smallest > REGULAR_PIVOT
+    return smallest
 
 
 @kernel
@@ -379,11 +386,10 @@ def project_position(form, ws, loads, iterations, ends, q):
         if left <= (WIDE_ROUND_OFF if is_wide(q) else ROUND_OFF):
             break
         solve_gaps(form, ws, 0)
-        largest = 0.0
         for i in range(len(q)):
             ws.dq[i] = ws.x[form.pos_q[i]]
             q[i] += ws.dq[i]
-            largest = max(largest, abs(ws.dq[i]))
+        largest = largest_entry(ws.dq)
         eval_forms(form, q, ws.e)
         now = eval_constraints(form, ws.e, ws.phi)
         now = drive_constraints(form, loads, now, ws.phi)
@@ -402,10 +408,7 @@ def eval_velocity_gap(form, ws, loads, v):
     eval_form_rates(form, v, ws.de)
     eval_constraint_rates(form, ws.e, ws.de, ws.phi)
     subtract_drives(loads, 1, ws.phi)
-    largest = 0.0
-    for k in range(len(ws.phi)):
-        largest = max(largest, abs(ws.phi[k]))
-    return largest
+    return largest_entry(ws.phi)
 
 
 @kernel

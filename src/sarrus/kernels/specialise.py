@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from .. import kernels
 from ..arrays import Floats, Ints, plain_sum
 from .arguments import find_layout, kind_of_argument, pack
 from .compiler import CHECKED, COMPILES, LETTERS, STORE, WRONG, Kernel, make_caller
@@ -91,7 +92,7 @@ class Codes:
                 self.codes[key] = code
         except Exception as error:
             # The generic code continues to be used.
-            log.warning(f"no code of its own for '{key[0].__name__}': {error}")
+            log.warning(f"no specialised code for '{key[0].__name__}': {error}")
         finally:
             _THREADS.remove(threading.current_thread())
 
@@ -173,10 +174,10 @@ def _bounds(share: float, look_seconds: float) -> Iterator[None]:
 
 def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> Caller | None:
     """Code of a kernel for types with known structure; None if it is not on disk and must not be compiled."""
-    from .native import NativeCode, compile_kernel, describe_host
-
     layout = find_layout()
-    digest = hashlib.sha256(repr((kinds, layout, describe_host())).encode()).hexdigest()[:32]
+    digest = hashlib.sha256(
+        repr((kinds, layout, kernels.native.describe_host())).encode()
+    ).hexdigest()[:32]
     name = kernel.__name__
     place, symbol = f"own.{name}-{digest}", f"own_{name}_{digest}"
     kept = STORE.read(place)
@@ -186,10 +187,14 @@ def make_code(kernel: Kernel, kinds: tuple[Any, ...], compiles: bool = True) -> 
         text, found = Module(unrolls=True, checked=CHECKED).entry(symbol, kernel, kinds, layout)
         if _ends():
             return None
-        kept = "".join(LETTERS[x] for x in found).encode() + b"\n" + compile_kernel(text, PASSES)
+        kept = (
+            "".join(LETTERS[x] for x in found).encode()
+            + b"\n"
+            + kernels.native.compile_kernel(text, PASSES)
+        )
         STORE.write(place, kept)
     results, code = kept.split(b"\n", 1)
-    engine = NativeCode()
+    engine = kernels.native.NativeCode()
     return make_caller(results.decode(), engine.load(code, symbol), engine)
 
 
@@ -201,10 +206,13 @@ def _ends() -> bool:
 def own_kind(value: Any) -> Any:
     """Type of an argument, with everything that its structure determines."""
     made = type(value)
-    if made not in _KNOWN:
+    # a tuple of dual numbers has a class of its own
+    known = next((base for base in made.__mro__ if base in _KNOWN), None)
+    if known is None:
         return kind_of_argument(value)
     fields = zip(made._fields, value, strict=True)
-    return TupleType.of(made._fields, tuple(_own_rank(made.__name__, *field) for field in fields))
+    ranks = tuple(_own_rank(known, made.__name__, *field) for field in fields)
+    return TupleType.of(made._fields, ranks)
 
 
 # Tuples whose sizes are known (None), or names of those of their arrays whose last size is known; all other sizes
@@ -219,15 +227,12 @@ _KNOWN: dict[type, tuple[str, ...] | None] = {
 }
 
 
-def _own_rank(owner: str, name: str, values: Floats | Ints) -> ArrayType:
+def _own_rank(known: type, owner: str, name: str, values: Floats | Ints) -> ArrayType:
     rank = kind_of_argument(values)
-    last = _KNOWN[_BY_NAME[owner]]
+    last = _KNOWN[known]
     sizes = [str(n) for n in values.shape]
     if last is not None:
         sizes[:-1] = [""] * (len(sizes) - 1)
         sizes[-1] = sizes[-1] if name in last else ""
-    entries = tuple(values.tolist()) if owner == Form.__name__ and rank.kind == INT else None
+    entries = tuple(values.tolist()) if known is Form and rank.kind == INT else None
     return ArrayType(rank.kind, rank.axes, f"{owner}.{name}", tuple(sizes), entries)
-
-
-_BY_NAME = {made.__name__: made for made in _KNOWN}

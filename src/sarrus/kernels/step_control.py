@@ -23,10 +23,10 @@ SHARE = 0.05
 FLOOR = 1e-13
 # A run of more steps shares the error that this many steps may have, down to the rounding error of a step (a
 # pendulum over 1e4 s is off by as much with a tenth of it). The number of steps is first estimated after
-# ASKED_AFTER steps. Runs that will end within the first buffer, FIRST_STEPS, keep their tolerance: most do.
+# CHECKED_AFTER steps. Runs that will end within the first buffer, FIRST_STEPS, keep their tolerance: most do.
 MANY_STEPS = 80
 LONG_FLOOR = 1e-16
-ASKED_AFTER = 96
+CHECKED_AFTER = 96
 FIRST_STEPS = 192
 # The end of a step is rejected if the projections move it by more than SLACK tolerances: truncation moves it by
 # about one, another branch of the motion by far more. NOISE is the possible effect of rounding in a long chain.
@@ -46,7 +46,7 @@ STILL = 1e-12
 # Near a singular configuration (a pivot below this share of its reference value) steps of this order or less are
 # exempt from that criterion: rounding makes higher orders useless there, and steps would become ever smaller. With
 # 12 some runs at 1e-13 did so; with 20 steps past a real near miss are exempt too.
-BESIDE = 1e-2
+NEAR_SINGULAR_RATIO = 1e-2
 NOISY_ORDER = 14
 # A step of higher order has a series without noise: it may end before a singular configuration.
 LOW_ORDER = 12
@@ -124,9 +124,9 @@ def noted_drift(tolerance: float) -> float:
 
 
 @formula
-def drift_at_rest(tolerance: float, held: float) -> float:
+def drift_at_rest(tolerance: float, largest: float) -> float:
     """Energy error of a run that hardly moves: rounding, and configurations that are off by the tolerance.
 
-    held: the largest term of the energy so far.
+    largest: the largest term of the energy so far.
     """
-    return max(DRIFT_AT_REST * max(tolerance, SMALLEST_TOLERANCE), DRIFT_ROUNDING) * held
+    return max(DRIFT_AT_REST * max(tolerance, SMALLEST_TOLERANCE), DRIFT_ROUNDING) * largest

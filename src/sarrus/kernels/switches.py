@@ -46,7 +46,7 @@ def eval_share(st, start, s, q, v):
 
 
 @noinline
-def ask(ws, st, loads, t, h, start, s, force):
+def eval_user_forces(ws, st, loads, t, h, start, s, force):
     """User forces at a relative time s of a step from t."""
     eval_share(st, start, s, ws.q, ws.v)
     eval_load_forms(loads, ws.q)
@@ -77,16 +77,16 @@ def look_between(ws, st, loads, t, h, start, count):
     st.user[DIFFERENCE]: that difference.
     """
     rows = st.user
-    ask(ws, st, loads, t, h, start, 0.0, rows[0])
+    eval_user_forces(ws, st, loads, t, h, start, 0.0, rows[0])
     for k in range(3):
-        ask(ws, st, loads, t, h, start, STAGES[k], rows[k + 1])
+        eval_user_forces(ws, st, loads, t, h, start, STAGES[k], rows[k + 1])
     for i in range(rows.shape[1]):
         rows[DIFFERENCE, i] = 0.0
         rows[LEFT, i] = rows[0, i]
     worst, change, most = 0.0, 0.0, largest(rows[0])
     for n in range(1, count + 1):
         s = n / count
-        ask(ws, st, loads, t, h, start, s, rows[RIGHT])
+        eval_user_forces(ws, st, loads, t, h, start, s, rows[RIGHT])
         change = max(change, apart(rows[LEFT], rows[RIGHT]))
         most = max(most, largest(rows[RIGHT]))
         off = 0.0
@@ -137,10 +137,10 @@ def find_jump(ws, st, loads, t, h, start, first, last, count, change):
     """
     rows = st.user
     left = first
-    ask(ws, st, loads, t, h, start, left, rows[LEFT])
+    eval_user_forces(ws, st, loads, t, h, start, left, rows[LEFT])
     for n in range(1, count + 1):
         right = first + (last - first) * n / count
-        ask(ws, st, loads, t, h, start, right, rows[RIGHT])
+        eval_user_forces(ws, st, loads, t, h, start, right, rows[RIGHT])
         before = apart(rows[LEFT], rows[RIGHT])
         if before > SHARP * change:
             break
@@ -153,7 +153,7 @@ def find_jump(ws, st, loads, t, h, start, first, last, count, change):
         middle = 0.5 * (left + right)
         if not left < middle < right or t + right * h <= t + left * h:
             break
-        ask(ws, st, loads, t, h, start, middle, rows[MIDDLE])
+        eval_user_forces(ws, st, loads, t, h, start, middle, rows[MIDDLE])
         below, above = apart(rows[LEFT], rows[MIDDLE]), apart(rows[MIDDLE], rows[RIGHT])
         if not max(below, above) > SHARP * before:
             return left, -1.0

@@ -12,31 +12,34 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..thresholds import CLEAR_LANDING
+from ..thresholds import CLEAR_PIVOT, CLEAR_STEP_END, REGULAR_PIVOT, SAME_FACTOR
 from .compiler import entry, kernel
 from .double_double import rounded
 from .dual import inverse_parts, larger_parts, with_value
 from .elements.drive import drive_constraints, eval_drives, next_break
 from .forms import eval_constraints, eval_energy, eval_forms, eval_jacobian
-from .polynomials import eval_piece, eval_polynomial, eval_polynomial_rate, eval_series
+from .polynomials import eval_piece, eval_polynomial, eval_series
 from .recording import settle_angles, start_angles
 from .return_codes import DONE, FULL, NOT_FINITE, STUCK
 from .series_step import choose_step, least_order, make_series, raise_order, restore_energy
+from .simd import WIDTH, in_lanes
 from .solve import (
     eval_pivots,
     factorise,
     factorise_exactly,
-    is_regular,
     learn_pivots,
     project_velocity,
+    smallest_pivot,
     solve_gaps,
 )
 from .step_control import MOVES, SWIFT
+from .stepping import factorise_at
 
-# Newton corrections of a projection onto the constraints: the first corrects values and derivatives, whose
-# equations are linear; the second corrects the remaining error of the values.
+# Newton corrections of a projection onto the constraints, at most.
 CORRECTIONS = 2
-# Refinements of these solves: otherwise the effect of eps on a derivative would accumulate.
+# If they move the values by less than this share of the tolerance, the factor before them is used for the series.
+UNMOVED = 0.2
+# Refinements of solves with eps: otherwise its effect on a derivative would accumulate.
 REFINEMENTS = 2
 # If a step would end near a singular configuration: number of longer trials, the factor of each, and the
 # admissible growth of the last terms; then number and factor of shorter trials.
@@ -80,38 +83,66 @@ def find_step(starts, n, t):
 
 
 @kernel
-def meet_motion(form, ws, loads, motion, n, t, point):
+def look_at_motion(form, plain, motion, n, t, reference_pivots):
+    """plain.q, plain.v: state of the motion at t; plain.L: factor there.
+
+    Returns the smallest ratio of a pivot to its reference value.
+    """
+    eval_piece(motion.coefficients[n], motion.orders[n], t - motion.starts[n], plain.q, plain.v)
+    factorise_at(form, plain, plain.q)
+    _, ratio = eval_pivots(form, plain.L, reference_pivots)
+    return ratio
+
+
+@kernel
+def factorise_dual(form, ws, is_clear):
+    """ws.J, ws.L: Jacobian and factor at ws.e; without eps if no singular configuration is near."""
+    eval_jacobian(form, ws.e, ws.J)
+    if is_clear:
+        factorise_exactly(form, ws.J, ws.L)
+    else:
+        factorise(form, ws.J, ws.L)
+
+
+@kernel
+def meet_motion(form, ws, loads, plain_form, plain, motion, n, t, tolerance):
     """ws.q, ws.v: values of the motion at t with the current derivatives, both projected onto the constraints.
 
-    ws.L, ws.J: factor and Jacobian there. ws.phi: residuals of the constraints and of their derivatives. Returns
-    the smallest ratio of a pivot to its reference value.
+    plain: see `look_at_motion`. ws.L, ws.J: factor and Jacobian there. Returns the number of refinements that
+    solves with this factor need.
     """
-    s = t - motion.starts[n]
-    eval_piece(motion.coefficients[n], motion.orders[n], s, point[0], point[1])
     for i in range(len(ws.q)):
-        ws.q[i] = with_value(ws.q[i], point[0, i])
-        ws.v[i] = with_value(ws.v[i], point[1, i])
+        ws.q[i] = with_value(ws.q[i], plain.q[i])
+        ws.v[i] = with_value(ws.v[i], plain.v[i])
+    smallest = smallest_pivot(plain_form, plain.L)
+    is_clear = smallest > CLEAR_PIVOT
+    refinements = 0 if smallest > REGULAR_PIVOT else 1 if is_clear else REFINEMENTS
     eval_drives(loads, t)
     eval_forms(form, ws.q, ws.e)
     for _ in range(CORRECTIONS):
-        eval_jacobian(form, ws.e, ws.J)
-        factorise(form, ws.J, ws.L)
+        factorise_dual(form, ws, is_clear)
         left = eval_constraints(form, ws.e, ws.phi)
         drive_constraints(form, loads, left, ws.phi)
-        solve_gaps(form, ws, REFINEMENTS)
+        solve_gaps(form, ws, refinements)
+        moved = 0.0
         for i in range(len(ws.q)):
-            ws.q[i] += ws.x[form.pos_q[i]]
+            x = ws.x[form.pos_q[i]]
+            ws.q[i] += x
+            moved = max(moved, abs(rounded(x)))
         eval_forms(form, ws.q, ws.e)
-    _, ratio = eval_pivots(form, ws.L, ws.reference_pivots)
-    project_velocity(form, ws, loads, REFINEMENTS, ws.v)
-    left = eval_constraints(form, ws.e, ws.phi)
-    drive_constraints(form, loads, left, ws.phi)
+        # What a correction leaves, in values and in derivatives, is of the order of its square.
+        if moved <= SAME_FACTOR:
+            break
+    if moved > UNMOVED * tolerance:
+        factorise_dual(form, ws, is_clear)
+    project_velocity(form, ws, loads, refinements, ws.v)
     if loads is not None:
+        s = t - motion.starts[n]
         last = motion.angle_and_work_series.shape[2] - 1
         for i in range(len(loads.theta)):
             loads.theta[i] = eval_series(motion.angle_and_work_series[n, i], last, s)
         settle_angles(loads, ws.q)
-    return rounded(ratio)
+    return refinements
 
 
 @kernel
@@ -134,18 +165,20 @@ def weigh_derivatives(ws, kept):
 
 
 @kernel
-def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
-    """End a step away from singular configurations; returns its length and the step of the motion."""
+def find_step_end(form, plain, motion, n, t, order, h, stop, reference_pivots):
+    """End a step away from singular configurations; returns its length and the step of the motion.
+
+    plain: as after `look_at_motion` there.
+    """
     best, chosen, length = 0.0, h, h
     longest = min(h * np.exp(np.log(GROWTH) / order), stop - t)
     for attempt in range(FURTHER + NEARER + 2):
         # If no trial is far enough away, use the best one, with preference for long steps.
         if attempt == FURTHER + NEARER + 1:
             length = chosen
-        eval_polynomial(qc, order, length, 1, ws.q, ws.v)
         at = find_step(motion.starts, n, t + length)
-        ratio = meet_motion(form, ws, loads, motion, at, t + length, point)
-        if ratio >= CLEAR_LANDING or attempt == FURTHER + NEARER + 1:
+        ratio = look_at_motion(form, plain, motion, at, t + length, reference_pivots)
+        if ratio >= CLEAR_STEP_END or attempt == FURTHER + NEARER + 1:
             break
         if ratio * length > best:
             best, chosen = ratio * length, length
@@ -157,12 +190,11 @@ def find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point):
 
 
 @entry
-def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
+def follow_motion(form, ws, loads, plain_form, plain, rules, motion, kept, pieces):
     """Step from kept.balance[TIME] until the end or until the buffers are full.
 
-    Returns the reason and the number of steps. motion: polynomials of the run (doubles). point: memory for a
-    state. Outputs: kept; pieces: polynomials of duals; left: residuals of the constraints and their derivatives at
-    the start of each step.
+    Returns the reason and the number of steps. plain_form, plain: the form and memory in doubles. motion:
+    polynomials of the run (doubles). Outputs: kept; pieces: polynomials of duals.
     """
     state, balance = kept.state, kept.balance
     nq = state.shape[1]
@@ -171,10 +203,12 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
         ws.v[i] = state[1, i]
     t = balance[TIME]
     n = find_step(motion.starts, 0, t)
-    meet_motion(form, ws, loads, motion, n, t, point)
+    log_tolerance = np.log(rules.tolerance)
+    look_at_motion(plain_form, plain, motion, n, t, ws.reference_pivots)
     pieces.starts[0] = t
     for k in range(pieces.coefficients.shape[0]):
-        learn_pivots(form, ws.L, ws.reference_pivots)
+        refinements = meet_motion(form, ws, loads, plain_form, plain, motion, n, t, rules.tolerance)
+        learn_pivots(plain_form, plain.L, ws.reference_pivots)
         conserve_energy(form, ws, rules, kept)
         weigh_derivatives(ws, kept)
         qc = pieces.coefficients[k]
@@ -184,15 +218,7 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
             qc[1, i] = ws.v[i]
             fastest = max(fastest, abs(rounded(ws.v[i])))
         balance[FASTEST] = fastest
-        for c in range(len(ws.phi)):
-            left[k, c] = ws.phi[c]
-        log_tolerance = np.log(rules.tolerance)
         log_speed = np.log(SWIFT * fastest) if fastest > 0.0 else np.inf
-        # Without eps no refinement is needed.
-        refinements = REFINEMENTS
-        if is_regular(form, ws.L):
-            factorise_exactly(form, ws.J, ws.L)
-            refinements = 0
         known, order, log_step = make_series(
             form, ws, loads, t, log_tolerance, log_speed, rules.log_cost, refinements, 0, qc
         )
@@ -210,7 +236,8 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
             return DONE, k + 1
         if h < CRAWLING * (motion.starts[n + 1] - motion.starts[n]) and h < stop - t:
             return STUCK, k
-        h, n = find_landing(form, ws, loads, motion, n, t, order, h, stop, qc, point)
+        h, n = find_step_end(plain_form, plain, motion, n, t, order, h, stop, ws.reference_pivots)
+        eval_polynomial(qc, order, h, 1, ws.q, ws.v)
         t = stop if h >= stop - t else t + h
         pieces.starts[k + 1] = t
         balance[TIME] = t
@@ -220,15 +247,52 @@ def follow_motion(form, ws, loads, rules, motion, point, kept, pieces, left):
     return FULL, pieces.coefficients.shape[0]
 
 
+class SampledLanes(NamedTuple):
+    """Memory for outputs in SIMD lanes: times since the start of a step, and a polynomial and its derivatives."""
+
+    s: Floats
+    x: Floats
+
+
+@kernel
+def sample_lane_parts(starts, orders, parts, n, k, count, times, side, first, out):
+    """Outputs k .. k + count - 1 in step n, see `sample_parts`."""
+    wide = in_lanes(side)
+    for lane in range(WIDTH):
+        side.s[0, lane] = times[k + min(lane, count - 1)] - starts[n]
+    s = wide.s[0]
+    for i in range(out.shape[3]):
+        for p in range(out.shape[0]):
+            x, v, a = 0.0 * s, 0.0 * s, 0.0 * s
+            for m in range(orders[n], -1, -1):
+                a = a * s + v
+                v = v * s + x
+                x = x * s + parts[n, m, i, first + p]
+            wide.x[0] = x
+            wide.x[1] = v
+            wide.x[2] = 2.0 * a
+            for level in range(3):
+                for lane in range(count):
+                    out[p, level, k + lane, i] = side.x[level, lane]
+
+
 @entry
-def sample_derivatives(pieces, times, q, v, a):
-    """Configuration, velocity and acceleration (duals) at increasing times, from the polynomials of steps."""
+def sample_parts(starts, orders, parts, times, side, first, out):
+    """Parts of q, q', q'' at increasing times from the polynomials of steps, from part `first` on.
+
+    parts: (steps, terms, nq, PARTS), the duals as doubles. Outputs: out, (parts, 3, times, nq).
+    """
     n = 0
-    for k in range(len(times)):
-        n = find_step(pieces.starts, n, times[k])
-        s = times[k] - pieces.starts[n]
-        eval_polynomial(pieces.coefficients[n], pieces.orders[n], s, 1, q[k], v[k])
-        eval_polynomial_rate(pieces.coefficients[n], pieces.orders[n], s, a[k])
+    k = 0
+    while k < len(times):
+        n = find_step(starts, n, times[k])
+        last = k + 1
+        while last < min(len(times), k + WIDTH) and (
+            n == len(starts) - 2 or times[last] < starts[n + 1]
+        ):
+            last += 1
+        sample_lane_parts(starts, orders, parts, n, k, last - k, times, side, first, out)
+        k = last
 
 
 @entry

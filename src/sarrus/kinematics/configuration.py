@@ -12,19 +12,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
+from scipy import sparse
 
 from ..arrays import Flags, Floats, Ints
 from ..mechanism import Mechanism
 from ..mechanism.part_arrays import PartArrays, read_parts
 from ..thresholds import NO_ARM, PARALLEL_AXES, SHOWN_SPIN
 from ..tracing import each, larger, largest, length_of, mean, sqrt
-
-if TYPE_CHECKING:
-    # SciPy loads slowly: import it only to read coordinates
-    from scipy import sparse
 
 TURN = 2.0 * np.pi
 # a link between two joints is about twice as long as the arm from its centre to one of them
@@ -173,8 +170,6 @@ class BodyRows:
     @cached_property
     def sums(self) -> sparse.csr_array:
         """The matrix that sums over the vectors of each body."""
-        from scipy import sparse
-
         ones, count = np.ones(len(self.owner)), len(self.owner)
         where = (self.owner, np.arange(count))
         return sparse.csr_array((ones, where), shape=(len(self.names), count))
@@ -194,14 +189,11 @@ class BodyRows:
         joints are closed the result reproduces the poses; at an open joint both sides meet halfway.
         Coordinates that no pose determines are zero.
         """
-        from scipy import sparse
-        from scipy.sparse.linalg import splu
-
         weight = np.ones(self.centers.shape[0] + self.vectors.shape[0])
         weight[: self.centers.shape[0]] = length**-2.0
         A = sparse.csc_array(sparse.vstack([self.centers, self.vectors]))[:, self.seen]
         weighted = sparse.csc_array(A.T @ sparse.diags_array(weight))
-        normal = splu(sparse.csc_matrix(weighted @ A))
+        normal = scipy.sparse.linalg.splu(sparse.csc_matrix(weighted @ A))
 
         def find(changes: Floats) -> Floats:
             out = np.zeros((len(self.seen), changes.shape[1]))
@@ -374,7 +366,7 @@ def measure_length(mechanism: Mechanism) -> float:
 
 def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
     """The same from parts that were read before."""
-    owner, places = _held_places(mechanism, parts)
+    owner, places = _attachment_points(mechanism, parts)
     # body by body, without the ground
     order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     arms: list[float] = []
@@ -386,7 +378,7 @@ def length_of_parts(mechanism: Mechanism, parts: PartArrays) -> float:
     return mean(long or [s for s in spread if s > 0] or [1.0 / LINK])
 
 
-def _held_places(mechanism: Mechanism, c: PartArrays) -> tuple[Ints, Floats]:
+def _attachment_points(mechanism: Mechanism, c: PartArrays) -> tuple[Ints, Floats]:
     """Bodies, -1 for the ground, and their attachment points: of joints, then of links, then of springs."""
     late = c.are(lambda row: row.is_link)[c.joint]
     ends = np.argsort(late, kind="stable")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
+import scipy
 from scipy import sparse
 
 from ..arrays import Floats
@@ -118,24 +119,22 @@ def solve_damped(
         values = np.where(values > weak * values.max(initial=0.0), values, 0.0)
         if x is None:
             return np.asarray(-V.T @ (values * (U.T @ g) / (values**2 + mu)))
-        held = V @ x
-        inside = -(values * (U.T @ g) + mu * held) / (values**2 + mu)
-        return np.asarray(V.T @ (inside + held) - x)
-    from scipy.sparse.linalg import splu
-
+        inner = V @ x
+        inside = -(values * (U.T @ g) + mu * inner) / (values**2 + mu)
+        return np.asarray(V.T @ (inside + inner) - x)
     # the same problem as a quasi-definite system
     below = -(mu + SPARSE_FLOOR) * sparse.eye_array(rows)
     K = sparse.block_array([[sparse.eye_array(columns), W.T], [W, below]])
     side = np.concatenate([np.zeros(columns) if x is None else -x, -g])
-    return np.asarray(splu(sparse.csc_array(K)).solve(side)[:columns])
+    return np.asarray(scipy.sparse.linalg.splu(sparse.csc_array(K)).solve(side)[:columns])
 
 
 def project_out(W: sparse.csr_array, x: Floats, zero: float, dense: int = DENSE) -> Floats:
     """The component of x along the motions that W allows; singular values of W up to `zero` count as zero."""
     if W.shape[1] <= dense:
         _, values, V = np.linalg.svd(W.toarray(), full_matrices=False)
-        held = V[values > zero]
-        return np.asarray(x - held.T @ (held @ x))
+        inner = V[values > zero]
+        return np.asarray(x - inner.T @ (inner @ x))
     for _ in range(3):
         x = x + solve_damped(W, W @ x, 0.0)
     return x

@@ -7,7 +7,14 @@ from .files import from_data, get_value, load, load_data, load_file, save, set_v
 from .forces import Drive, Force, Spring, Torque, Torsion, UserForce
 from .joint_kinds import JointKind
 from .joints import End, Gap, Joint, measure_apart
-from .mechanism import Mechanism, loosen_rods, move_bodies, resize_rods, vary, without_drives
+from .mechanism import (
+    Mechanism,
+    move_bodies,
+    resize_rods,
+    turn_rods_into_bodies,
+    vary,
+    without_drives,
+)
 from .motion import DriveMotion, Polynomial, Sine, SmoothStep, Table
 
 __all__ = [
@@ -46,7 +53,7 @@ __all__ = [
     "save",
     "set_value",
     "to_data",
-    "loosen_rods",
+    "turn_rods_into_bodies",
     "measure_apart",
     "move_bodies",
     "resize_rods",

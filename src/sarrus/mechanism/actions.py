@@ -172,6 +172,16 @@ def release(name: str) -> Action:
     ----------
     name
         Name of a drive, or of a locked joint.
+
+    Returns
+    -------
+    Action
+        To be given as `then` of an event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> event = sarrus.when(angle="B", equals=0.2, then=sarrus.release("motor"))
     """
     return Action(RELEASE, as_word(name, "what to release"))
 
@@ -186,6 +196,16 @@ def engage(drive: str) -> Action:
     ----------
     drive
         Name of the drive.
+
+    Returns
+    -------
+    Action
+        To be given as `then` of an event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> event = sarrus.when(angle="B", equals=0.2, then=sarrus.engage("motor"))
     """
     return Action(ENGAGE, as_word(drive, "drive to engage"))
 
@@ -197,17 +217,59 @@ def lock(joint: str) -> Action:
     ----------
     joint
         Name of a revolute, prismatic or cylindrical joint of two bodies.
+
+    Returns
+    -------
+    Action
+        To be given as `then` of an event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> latch = sarrus.when(angle="B", equals=0.2, then=sarrus.lock("B"), count=1)
     """
     return Action(LOCK, as_word(joint, "joint to lock"))
 
 
 def switch_off(name: str) -> Action:
-    """Action of an event: a force, torque, spring or torsion exerts nothing from there on."""
+    """Action of an event: a force, torque, spring or torsion exerts nothing from there on.
+
+    Parameters
+    ----------
+    name : str
+        A force, torque, spring, torsion or ball damper.
+
+    Returns
+    -------
+    Action
+        To be given as `then` of an event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> event = sarrus.when(angle="B", equals=0.2, then=sarrus.switch_off("s1"))
+    """
     return Action(SWITCH_OFF, as_word(name, "what to switch off"))
 
 
 def switch_on(name: str) -> Action:
-    """Action of an event: a force that was switched off has its numbers again."""
+    """Action of an event: a force that was switched off has its numbers again.
+
+    Parameters
+    ----------
+    name : str
+        A force, torque, spring, torsion or ball damper that was switched off.
+
+    Returns
+    -------
+    Action
+        To be given as `then` of an event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> event = sarrus.when(angle="B", equals=0.2, then=sarrus.switch_on("s1"))
+    """
     return Action(SWITCH_ON, as_word(name, "what to switch on"))
 
 
@@ -220,6 +282,17 @@ def set_number(path: str, value: Any) -> Action:
         Block, name and number, as in model files: "springs.s1.stiffness", "forces.F.vector".
     value
         The new value, in SI or with a unit.
+
+    Returns
+    -------
+    Action
+        To be given as `then` of an event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> action = sarrus.set_number("springs.s1.stiffness", "2 N/mm")
+    >>> event = sarrus.when(angle="B", equals=0.2, then=action)
     """
     block, name, number = split_path(as_word(path, "path of a number"))
     kind, what = NUMBERS[block][number], f"{number} of '{name}'"

@@ -76,7 +76,7 @@ class ActiveParts:
         """With a stop that does not hold its joint."""
         return replace(self, stops={n: side for n, side in self.stops.items() if n != limit})
 
-    def holder(self, joint: str, m: Mechanism) -> str:
+    def prescribed_by(self, joint: str, m: Mechanism) -> str:
         """What prescribes the coordinate of a joint: "drive 'motor'", "the lock"; empty if nothing does."""
         for drive in m.drives:
             if drive.joint == joint and drive.name not in self.released:
@@ -104,10 +104,10 @@ class ActiveParts:
         if action.of not in self.released:
             return self
         drive = next(d for d in m.drives if d.name == action.of)
-        held = self.holder(drive.joint, m)
-        if held:
+        by = self.prescribed_by(drive.joint, m)
+        if by:
             raise MechanismError(
-                f"drive '{drive.name}' cannot be engaged at t = {t:.9g} s: {held} already holds "
+                f"drive '{drive.name}' cannot be engaged at t = {t:.9g} s: {by} already prescribes "
                 f"joint '{drive.joint}'"
             )
         left = tuple(name for name in self.released if name != drive.name)
@@ -118,12 +118,12 @@ class ActiveParts:
         )
 
     def _lock(self, action: Action, m: Mechanism, at: Coordinates, t: float) -> ActiveParts:
-        held = self.holder(action.of, m)
-        if held.startswith("drive"):
+        by = self.prescribed_by(action.of, m)
+        if by.startswith("drive"):
             raise MechanismError(
-                f"joint '{action.of}' cannot be locked at t = {t:.9g} s: {held} moves it; release the drive first"
+                f"joint '{action.of}' cannot be locked at t = {t:.9g} s: {by} moves it; release the drive first"
             )
-        if held:
+        if by:
             return self
         stops = {n: s for n, s in self.stops.items() if _joint_of(m, n) != action.of}
         return replace(self, locks={**self.locks, action.of: at[action.of]}, stops=stops)
@@ -172,7 +172,7 @@ def _hold(name: str, joint: str, value: float) -> Drive:
     return Drive(name, joint, Polynomial((0.0,)), value)
 
 
-def _joints_to_hold(m: Mechanism, events: list[Event]) -> list[str]:
+def _joints_to_fix(m: Mechanism, events: list[Event]) -> list[str]:
     """Joints that events may lock or whose drives they may release; empty if no event acts."""
     actions = [action for event in events for action in event.then]
     if not actions:
@@ -188,9 +188,9 @@ def prepare_actions(mechanism: Mechanism, events: Sequence[Event]) -> Mechanism:
     ]
     if problems:
         raise MechanismError("\n".join(problems))
-    held = _joints_to_hold(mechanism, [*mechanism.events, *events])
-    if held == mechanism.lockable:
+    joints = _joints_to_fix(mechanism, [*mechanism.events, *events])
+    if joints == mechanism.lockable:
         return mechanism
     mechanism = mechanism.copy()
-    mechanism.lockable = held
+    mechanism.lockable = joints
     return mechanism

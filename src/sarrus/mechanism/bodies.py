@@ -69,7 +69,7 @@ class Body(Element):
             corners=None if self.corners is None else size * self.corners,
         )
 
-    def loosened(self) -> Body:
+    def as_body(self) -> Body:
         """A general body of the same mass, centre and inertia."""
         return replace(self, ends=None, section=0.0, corners=None)
 

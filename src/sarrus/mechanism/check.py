@@ -194,8 +194,8 @@ def _almost_parallel(m: Mechanism) -> Iterator[str]:
                 axis = np.asarray(given, dtype=float) / np.linalg.norm(given)
                 axes.setdefault(end.body, []).append((joint.name, axis))
     worst, sentence = ROUNDED_AXIS, ""
-    for body, held in axes.items():
-        for (one, a), (other, b) in combinations(held, 2):
+    for body, directions in axes.items():
+        for (one, a), (other, b) in combinations(directions, 2):
             apart = float(min(np.linalg.norm(a - b), np.linalg.norm(a + b)))
             if worst < apart <= SAME_FEATURE:
                 worst = apart
@@ -233,7 +233,7 @@ def _names(m: Mechanism, arrays: PartArrays) -> Iterator[str]:
             continue
         for name, count in Counter(names).items():
             if count > 1:
-                yield f"{count} {what} are called '{name}'; give each a name of its own"
+                yield f"{count} {what} are called '{name}'; give each a different name"
     if m.GROUND in bodies:
         yield f"a body is called '{m.GROUND}', the name of the fixed frame; choose another name"
 
@@ -241,7 +241,7 @@ def _names(m: Mechanism, arrays: PartArrays) -> Iterator[str]:
 def _load_names(m: Mechanism) -> Iterator[str]:
     for name, count in Counter(load.name for load in m.loads()).items():
         if count > 1:
-            yield f"{count} forces or drives are called '{name}'; give each a name of its own"
+            yield f"{count} forces or drives are called '{name}'; give each a different name"
     links = {j.name for j in m.joints if j.kind.row.is_link} if m.springs else set()
     for spring in m.springs:
         # both have a length that is read by name

@@ -88,6 +88,7 @@ class ConstructionCalls:
         length: float,
         angle: float,
         mass: float,
+        points: Mapping[str, Any] | None = None,
     ) -> Body:
         """Add a rod that turns about `start`, by its length [m] and angle [rad]; its other end is point `name`.
 
@@ -105,6 +106,10 @@ class ConstructionCalls:
             Angle from the x axis, counterclockwise [rad].
         mass : float
             Mass [kg].
+        points : mapping, optional
+            Further points as in `dyad`: {"P": (r, s)} at distances r from `start` and s from `name`, on the left
+            of the line between them, or {"P": (r, s, "right")}, or {"P": {"along": x, "across": y}}. A crank
+            with points off its line is a plate.
         """
         what = f"crank '{name}'"
         m = _planar(self, what)
@@ -112,10 +117,13 @@ class ConstructionCalls:
         size = _length(length, f"{what}, length")
         turn = as_number(angle, f"{what}, angle", "ANGLE")
         end = pin.place + size * np.array((cos(turn), sin(turn)))
-        rod = m.rod(body, pin.place, end, mass)
-        _hinge(m, pin, rod.name)
-        m.point(name, rod, end)
-        return rod
+        given = _on_body(points, as_word(body, f"body of {what}"))
+        spots = [_read_spot(spot, values, [body], what) for spot, values in given.items()]
+        link = _add_link(m, body, pin.place, end, mass, spots)
+        _hinge(m, pin, link.name)
+        m.point(name, link, end)
+        _add_points(m, spots, {body: (pin.place, end)})
+        return link
 
     def dyad(
         self,
@@ -501,10 +509,11 @@ def _add_cylinder(
 def _add_link(
     m: Mechanism, name: str, start: Floats, end: Floats, mass: float, spots: Sequence[Spot]
 ) -> Body:
-    """A rod between two points, or a plate if it has points off its line."""
+    """A rod over its two joints and all its points, or a plate if it has points off its line."""
     corners = [start, end, *(spot.place(start, end) for spot in spots if spot.body == name)]
     if len(convex_hull(np.array(corners))) < 3:
-        return m.rod(name, start, end, mass)
+        along = [float((corner - start) @ (end - start)) for corner in corners]
+        return m.rod(name, corners[int(np.argmin(along))], corners[int(np.argmax(along))], mass)
     return m.plate(name, np.array(corners), mass)
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats
 from ..names import describe_known
@@ -18,9 +19,13 @@ _HEAD = re.compile(r"\s*(.*?)\s*(?:[\[(]\s*([^\])]+?)\s*[\])])?\s*")
 
 
 def read_table(
-    path: Path, time: str | int, value: str | int, noise: float | str
+    path: Path,
+    time: str | int,
+    value: str | int,
+    noise: float | str,
+    start: float | str | None = None,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Times, shifted to begin at 0, and values, in SI."""
+    """Times, shifted to begin at 0, and values, in SI; start: the first value, to which all are shifted."""
     heads, rows = _read(path)
     columns = [_column(path, heads, rows, which) for which in (time, value)]
     t, x = columns[0] - columns[0][:1], columns[1]
@@ -29,32 +34,36 @@ def read_table(
     if not (np.diff(t) > 0).all():
         row = int(np.argmin(np.diff(t) > 0)) + 2
         raise MechanismError(f"{path.name}: times do not increase at row {row} of the numbers")
-    spread = _spread_of(noise)
-    return tuple(t.tolist()), tuple((_smooth(t, x, spread) if spread else x).tolist())
+    wanted = "give the standard deviation of the values, or 0"
+    spread = _in_si("noise", noise, wanted)
+    if not spread >= 0:
+        raise MechanismError(f"noise {spread:g}; {wanted}")
+    x = _smooth(t, x, spread) if spread else x
+    if start is not None:
+        x = x - x[0] + _in_si("start", start, "give the first value")
+    return tuple(t.tolist()), tuple(x.tolist())
 
 
-def _spread_of(noise: float | str) -> float:
-    """The standard deviation of the values in SI; text has the unit of an angle or a length."""
-    units, wanted = load_units(), "give the standard deviation of the values, or 0"
+def _in_si(what: str, value: float | str, wanted: str) -> float:
+    """A number in SI; text has the unit of an angle or a length."""
+    units = load_units()
     try:
-        given = units.parse_quantity(noise) if isinstance(noise, str) else None
-        spread = float(noise) if given is None else float(given.value)
+        given = units.parse_quantity(value) if isinstance(value, str) else None
+        number = float(value) if given is None else float(given.value)
     except (TypeError, ValueError, units.UnitError) as error:
-        raise MechanismError(f"noise {noise!r}: {error}; {wanted}") from None
+        raise MechanismError(f"{what} {value!r}: {error}; {wanted}") from None
     if given is not None and given.dimension not in (
         None, units.ANGLE.dimension, units.LENGTH.dimension,
     ):  # fmt: skip
-        raise MechanismError(f"noise {noise!r} is not an angle or a length; {wanted}")
-    if not spread >= 0:
-        raise MechanismError(f"noise {spread:g}; {wanted}")
-    return spread
+        raise MechanismError(f"{what} {value!r} is not an angle or a length; {wanted}")
+    return number
 
 
 def _smooth(t: Floats, x: Floats, noise: float) -> Floats:
     """The smoothest cubic spline whose mean square distance from the values is noise^2, at the times."""
-    from scipy.interpolate import splev, splrep
-
-    return np.asarray(splev(t, splrep(t, x, s=len(t) * noise**2)))
+    return np.asarray(
+        scipy.interpolate.splev(t, scipy.interpolate.splrep(t, x, s=len(t) * noise**2))
+    )
 
 
 def _read(path: Path) -> tuple[list[str], list[list[str]]]:

@@ -94,7 +94,7 @@ class Event:
             "distance": arms if isinstance(self.of, str) else points,
             "speed": points,
             "force": [*(s.name for s in m.springs), *(t.name for t in m.torsions)],
-            "drive": [*m.holders],
+            "drive": [*m.prescribers],
         }
         names = self.of if isinstance(self.of, tuple) else [self.of]
         for name in names if self.reading in known else []:
@@ -152,6 +152,17 @@ def when(
     -------
     Event
         The event.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("pendulum")
+    >>> _ = m.rod("rod", (0, 0), (1, 0), mass=1)
+    >>> _ = m.revolute("A", m.ground, "rod", at=(0, 0))
+    >>> _ = m.point("tip", "rod", (1, 0))
+    >>> low = sarrus.when(angle="A", equals="-90 deg", name="lowest")
+    >>> [event.name for event in sarrus.simulate(m, 1.0, events=[low]).events]
+    ['lowest']
     """
     if quantity is not None:
         reading["function" if callable(quantity) else "quantity"] = quantity

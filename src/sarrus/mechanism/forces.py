@@ -32,7 +32,15 @@ from .elements import (
 from .joint_kinds import JointKind
 from .joints import Joint
 from .limits import JointLimit
-from .motion import DriveMotion, Polynomial, as_motion, check_motion, make_pieces, motion_data
+from .motion import (
+    DriveMotion,
+    Polynomial,
+    Table,
+    as_motion,
+    check_motion,
+    make_pieces,
+    motion_data,
+)
 
 WORLD, BODY = "world", "body"
 # most teeth of a gear: its equations have about two coordinates per binary digit
@@ -327,7 +335,9 @@ class Drive(Element):
             # users who give one number often mean a speed
             constant = isinstance(self.motion, Polynomial) and len(self.motion.coefficients) == 1
             speed = f"for a speed of {value:.12g} {unit}/s give Polynomial(({start:.12g}, {value:.12g}))"
-            advice = speed if constant else "shift the motion"
+            table = f"shift the values (from_csv: start={start:.12g})"
+            advice = table if isinstance(self.motion, Table) else "shift the motion"
+            advice = speed if constant else advice
             yield (
                 f"{what}: the {coordinate} of joint '{joint.name}' is {start:.12g} {unit} at the start "
                 f"position, but its motion begins with {value:.12g} {unit}; {advice}, or move the start position"
@@ -382,7 +392,7 @@ class Coupling(Element):
         elif len(set(words)) == 2:
             yield (
                 f"{what}: '{self.joint}' and '{self.other}' are a hinge and a slider; a rack relates an angle to "
-                "a length, which no quadratic equation says: leave it out"
+                "a length, which no quadratic equation expresses: leave it out"
             )
         elif words == ["angle", "angle"] and not self.has_teeth:
             yield (

@@ -12,13 +12,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import scene
 from ..arrays import Floats
-from ..names import all_suggest, describe_known, warn_renamed
+from ..names import all_suggest, describe_known, find_meant, warn_renamed
 from .actions import lock_name
 from .bodies import Body, Marker, make_rod
 from .construction import ConstructionCalls
@@ -49,6 +50,10 @@ STRUCTURE = {"bodies": "bodies", "joints": "joints", "markers": "points"}
 PARTS = STRUCTURE | {name: name for name in LOADS}
 
 
+# what newcomers look for in vain
+NOT_SUPPORTED = ("cam", "collision", "contact", "geneva", "rack", "screw")
+
+
 @all_suggest
 class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     """A linkage: rigid bodies joined to each other and to the ground.
@@ -69,6 +74,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
     Examples
     --------
+    >>> import sarrus
     >>> m = sarrus.Mechanism("pendulum")
     >>> rod = m.rod("rod", (0.0, 0.0), (1.0, 0.0), mass=1.0)
     >>> joint = m.revolute("O", m.ground, rod, at=(0.0, 0.0))
@@ -82,7 +88,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.exact = bool(exact)
         self.name = as_word(name, "name of a mechanism")
         self.gravity = as_vector(gravity, f"gravity of mechanism '{name}'", "ACCELERATION")
-        self._refuse(gravity_problems(self.name, self.gravity))
+        self._reject(gravity_problems(self.name, self.gravity))
         self.assemble = False
         self.ground = Body(self.GROUND, np.inf, np.zeros(self.dimension), np.zeros(0))
         self.bodies: list[Body] = []
@@ -107,6 +113,18 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         self.defaults: dict[str, float | str] = {}
         # notes on the origin of the mechanism: an import reports what it changed and dropped
         self.remarks: list[str] = []
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Name the call that is probably meant: revolute for pin."""
+            hint = ""
+            if name in NOT_SUPPORTED:
+                hint = "; contacts, cams, racks, screws and Geneva drives are not supported"
+            elif not name.startswith("_"):
+                meant = find_meant(name, [w for w in dir(type(self)) if not w.startswith("_")])
+                hint = f"; did you mean '{meant}'?" if meant else ""
+            raise AttributeError(f"a Mechanism has no '{name}'{hint}")
 
     @property
     def told(self) -> list[str]:
@@ -133,14 +151,10 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
 
     def plot(self) -> Any:
         """A matplotlib figure of the initial configuration, with the names of joints and points."""
-        from ..scene import notebook_view
-
-        return notebook_view.draw_mechanism(self)
+        return scene.notebook_view.draw_mechanism(self)
 
     def _repr_html_(self) -> str:
-        from ..scene import notebook_view
-
-        return notebook_view.mechanism_card(self)
+        return scene.notebook_view.mechanism_card(self)
 
     # the whole mechanism
 
@@ -200,6 +214,12 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         -------
         Body
             The rod, to be passed to joints.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism()
+        >>> crank = m.rod("crank", (0, 0), ("0 mm", "300 mm"), mass="2 kg")
         """
         name = as_word(name, "name of a rod")
         a = as_vector(start, f"start of rod '{name}'", "LENGTH")
@@ -229,6 +249,12 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         -------
         Body
             The body, to be passed to joints.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism()
+        >>> wheel = m.body("wheel", mass=2.0, center=(0, 0), inertia=0.1)
         """
         name = as_word(name, "name of a body")
         c = as_vector(center, f"center of body '{name}'", "LENGTH")
@@ -280,6 +306,15 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             Name of a joint or point.
         velocity : array_like
             Its velocity [m/s].
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism("pendulum")
+        >>> _ = m.rod("rod", (0, 0), (1, 0), mass=1)
+        >>> _ = m.revolute("A", m.ground, "rod", at=(0, 0))
+        >>> _ = m.point("tip", "rod", (1, 0))
+        >>> m.set_velocity("tip", (0, 1.5))
         """
         name = (
             point.name
@@ -288,7 +323,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         )
         given = (name, as_vector(velocity, f"velocity of point '{name}'", "VELOCITY"))
         if self.at_once:
-            self._refuse(velocity_problems(given, self._now()))
+            self._reject(velocity_problems(given, self._now()))
         self.velocities.append(given)
 
     def set_angular_velocity(self, body: Body | str, velocity: ArrayLike | float) -> None:
@@ -300,25 +335,49 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             The body.
         velocity : float or array_like
             Its angular velocity [rad/s]: a number in the plane, a vector in space.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.Mechanism("pendulum")
+        >>> _ = m.rod("rod", (0, 0), (1, 0), mass=1)
+        >>> _ = m.revolute("A", m.ground, "rod", at=(0, 0))
+        >>> _ = m.point("tip", "rod", (1, 0))
+        >>> m.set_angular_velocity("rod", "30 rpm")
         """
         name = self._name(body, "angular velocity of a body")
         given = (name, as_vector(velocity, f"angular velocity of '{name}'", "ANGULAR_VELOCITY"))
         if self.at_once:
-            self._refuse(turning_problems(given, self._now()))
+            self._reject(turning_problems(given, self._now()))
         self.angular_velocities.append(given)
 
     def event(self, name: str, quantity: Any = None, **what: Any) -> Event:
-        """Add an event that every run locates; arguments as for `sarrus.when`."""
+        """Add an event that every run locates; arguments as for `sarrus.when`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the event.
+        quantity : str, mapping or callable, optional
+            The quantity, as for `sarrus.when`.
+        **what :
+            Further arguments of `sarrus.when`.
+
+        Returns
+        -------
+        Event
+            The event.
+        """
         event = when(quantity, name=name, **what)
         if any(other.name == event.name for other in self.events):
             raise MechanismError(f"event '{name}': there is one of this name; choose another name")
         if self.at_once:
-            self._refuse(event.problems(self))
+            self._reject(event.problems(self))
         self.events.append(event)
         return event
 
     @property
-    def holders(self) -> dict[str, str]:
+    def prescribers(self) -> dict[str, str]:
         """Joints by the names of what may prescribe their coordinates in a run: drives, stops, locks."""
         driven = {drive.name: drive.joint for drive in self.drives}
         limited = {limit.name: limit.joint for limit in self.limits}
@@ -333,14 +392,37 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     # files
 
     def save(self, path: str | Path) -> None:
-        """Write a model file (YAML); `load` reads it back bit for bit."""
+        """Write a model file (YAML); `load` reads it back bit for bit.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Examples
+        --------
+        >>> import sarrus
+        >>> m = sarrus.problems.get("n-four-bar", windows=1).mechanism()
+        >>> m.save("four_bar.yaml")
+        """
         from .files import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Mechanism:
-        """Read a model file; raises MechanismError that lists every problem with file, line and key."""
+        """Read a model file; raises MechanismError that lists every problem with file, line and key.
+
+        Parameters
+        ----------
+        path : str or Path
+            A model file (YAML).
+
+        Returns
+        -------
+        Mechanism
+            The mechanism.
+        """
         from .files import load
 
         return load(path)
@@ -354,7 +436,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         if self._look(block, part):
             # the lists may have been edited; rebuild the registry from their current contents
             self._known = None
-            self._refuse(self._look(block, part))
+            self._reject(self._look(block, part))
         known = self._now()
         parts.append(part)
         known.add(block, part)
@@ -392,7 +474,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
             Raise MechanismError if the new part has detectable errors.
         """
         if check and self.at_once:
-            self._refuse(part.problems(self._now()))
+            self._reject(part.problems(self._now()))
         parts = getattr(self, block)
         if block == "bodies":
             # references to the old part still mean this body
@@ -424,7 +506,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
         }.get(block, any((loads, name) in self.added for loads in LOADS))
         if taken:
             what = {"bodies": "bodies", "joints": "joints or points", "markers": "joints or points"}
-            yield f"2 {what.get(block, 'forces or drives')} are called '{name}'; give each a name of its own"
+            yield f"2 {what.get(block, 'forces or drives')} are called '{name}'; give each a different name"
 
     def _now(self) -> NameRegistry:
         """The names so far; lists that a user has edited are read again."""
@@ -437,7 +519,7 @@ class Mechanism(JointCalls, LoadCalls, ConstructionCalls):
     def _count(self) -> list[int]:
         return [len(getattr(self, block)) for block in PARTS]
 
-    def _refuse(self, problems: Iterable[str]) -> None:
+    def _reject(self, problems: Iterable[str]) -> None:
         """Raise MechanismError if there are problems."""
         found = list(problems)
         if found:
@@ -648,7 +730,7 @@ def without_drives(mechanism: Mechanism) -> Mechanism:
     return out
 
 
-def loosen_rods(mechanism: Mechanism) -> Mechanism:
+def turn_rods_into_bodies(mechanism: Mechanism) -> Mechanism:
     """A copy in which rods become general bodies where a mismatch repair has moved joints off their axes."""
     bodies = {b.name: b for b in mechanism.bodies}
     off_axis = {
@@ -659,5 +741,5 @@ def loosen_rods(mechanism: Mechanism) -> Mechanism:
         if name in bodies and bodies[name].measure_off_rod(joint.at)[0]
     }
     out = mechanism.copy()
-    out.bodies = [b.loosened() if b.name in off_axis else b for b in mechanism.bodies]
+    out.bodies = [b.as_body() if b.name in off_axis else b for b in mechanism.bodies]
     return out

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats
 from ..names import all_suggest
@@ -24,7 +25,20 @@ from .elements import MechanismError, load_units
 @all_suggest
 @dataclass(frozen=True)
 class Polynomial:
-    """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...), numbers or text with units ("60 rpm")."""
+    """c0 + c1 t + c2 t^2 + ...; coefficients: (c0, c1, c2, ...), numbers or text with units ("60 rpm").
+
+    Parameters
+    ----------
+    coefficients : sequence of float or str
+        c0, c1, c2, ... in SI units, or text with units.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("crank-rocker")
+    >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    >>> motor = m.drive("motor", "A", sarrus.Polynomial([0, "60 rpm"]))
+    """
 
     coefficients: tuple[float, ...]
 
@@ -41,7 +55,26 @@ class Polynomial:
 @all_suggest
 @dataclass(frozen=True)
 class Sine:
-    """offset + amplitude sin(2 pi frequency t + phase); frequency [Hz], phase [rad]."""
+    """offset + amplitude sin(2 pi frequency t + phase); frequency [Hz], phase [rad].
+
+    Parameters
+    ----------
+    amplitude : float or str
+        Amplitude [rad or m].
+    frequency : float or str
+        Frequency [Hz].
+    phase : float or str, optional
+        Phase at t = 0 [rad].
+    offset : float or str, optional
+        Constant part [rad or m].
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("crank-rocker")
+    >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    >>> motor = m.drive("motor", "A", sarrus.Sine(amplitude=0.5, frequency=1.2))
+    """
 
     amplitude: float
     frequency: float
@@ -55,6 +88,20 @@ class SmoothStep:
     """From `first` before t = begin to `last` after t = end, smoothly.
 
     In between it is the polynomial of degree five whose first and second derivatives vanish at both ends.
+
+    Parameters
+    ----------
+    first, last : float or str
+        Values before and after the step [rad or m].
+    begin, end : float or str
+        Times of its begin and end [s].
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("crank-rocker")
+    >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    >>> motor = m.drive("motor", "A", sarrus.SmoothStep(0, "90 deg", begin=0, end=2))
     """
 
     first: float
@@ -66,7 +113,22 @@ class SmoothStep:
 @all_suggest
 @dataclass(frozen=True)
 class Table:
-    """Values at given times, joined by a cubic spline (not-a-knot ends); it ends with its last time."""
+    """Values at given times, joined by a cubic spline (not-a-knot ends); it ends with its last time.
+
+    Parameters
+    ----------
+    times : sequence of float
+        Increasing times [s], the first 0 or earlier.
+    values : sequence of float
+        Values at these times [rad or m].
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("crank-rocker")
+    >>> _ = m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    >>> motor = m.drive("motor", "A", sarrus.Table([0, 1, 2, 3], [0, 0.1, 0.4, 0.9]))
+    """
 
     times: tuple[float, ...]
     values: tuple[float, ...]
@@ -79,6 +141,7 @@ class Table:
         time: str | int = 0,
         value: str | int = 1,
         noise: float | str = 0.0,
+        start: float | str | None = None,
     ) -> Table:
         """A table of measured data: two columns of a CSV file.
 
@@ -94,8 +157,11 @@ class Table:
             keeps them unchanged.
             A drive follows its table exactly, and accelerations are second differences: noise of 0.1 mm in
             values 1 ms apart is an acceleration of 100 m/s^2.
+        start
+            All values are shifted by the same amount so that the first one is `start`, in SI or with a unit: 0 for
+            a drive of an angle or a travel, which begins there. By default values are not shifted.
         """
-        return cls(*read_table(Path(path), time, value, noise))
+        return cls(*read_table(Path(path), time, value, noise, start))
 
 
 DriveMotion = Polynomial | Sine | SmoothStep | Table
@@ -146,9 +212,7 @@ def make_pieces(motion: DriveMotion) -> MotionPieces:
         return _step_pieces(motion)
     if is_traced(motion):
         raise UntracedError("splines through tables are not traced")
-    from scipy.interpolate import CubicSpline
-
-    spline = CubicSpline(motion.times, motion.values)
+    spline = scipy.interpolate.CubicSpline(motion.times, motion.values)
     # SciPy gives coefficients with the highest power first
     return MotionPieces(
         spline.x[:-1], np.ascontiguousarray(spline.c[::-1].T), end=float(spline.x[-1])
@@ -243,7 +307,7 @@ def check_motion(motion: object, what: str) -> list[str]:
     if isinstance(motion, Table):
         n, m = len(motion.times), len(motion.values)
         if n != m:
-            return [f"{what}: the table has {n} times but {m} values; give one value a time"]
+            return [f"{what}: the table has {n} times but {m} values; give one value per time"]
         if n < 4:
             return [f"{what}: the table has {n} rows; a cubic spline needs at least 4"]
         if np.any(np.diff(motion.times) <= 0):

@@ -2,7 +2,7 @@
 
 from ..model import Model
 from ..names import unknown
-from ..user_methods import OwnMethod, find, installed
+from ..user_methods import UserMethod, find, installed
 from . import auto, multipliers_dop853, radau, series, textbook
 from .method import DRIVES, LOADS, USER_FORCES, Method, Run, Start
 from .outcome import Motion, Outcome, Record, skipped
@@ -104,22 +104,22 @@ def get_method(name: str) -> Method:
     """Return the method of a name: a built-in one, or one from the user or an installed package."""
     if name in CHOICES:
         return CHOICES[name]
-    own = find(name)
-    if own is None:
+    user = find(name)
+    if user is None:
         raise unknown(f"no method is called '{name}'", name, [*CHOICES, *installed()])
-    return as_method(own)
+    return as_method(user)
 
 
-def as_method(own: OwnMethod) -> Method:
+def as_method(user: UserMethod) -> Method:
     """Return a user's function as a method."""
-    if own.name in CHOICES:
-        raise ValueError(f"'{own.name}' is the name of one of our methods; give yours another")
-    from .user_method import run_own
+    if user.name in CHOICES:
+        raise ValueError(f"'{user.name}' is the name of one of our methods; give yours another")
+    from .user_method import run_user_method
 
     return Method(
-        own.name, own.title, "step" if own.needs_step else "tolerance",
-        lambda problem: run_own(own, problem), own.options, EVERYTHING,
-        compiled=False, fingerprint=own.fingerprint,
+        user.name, user.title, "step" if user.needs_step else "tolerance",
+        lambda problem: run_user_method(user, problem), user.options, EVERYTHING,
+        compiled=False, fingerprint=user.fingerprint,
     )  # fmt: skip
 
 

@@ -87,9 +87,9 @@ class _Move:
             return None
         self.compile_seconds += warm_up("radau", radau.run, self.problem.model, radau.OPTIONS)
         with clock("solve"):
-            return self._ask(steps)
+            return self._test(steps)
 
-    def _ask(self, steps: Steps) -> Radau | None:
+    def _test(self, steps: Steps) -> Radau | None:
         assert steps.carried is not None
         t, step = float(steps.pieces.starts[-1]), steps.mean
         if self.problem.duration - t < LEFT * step:

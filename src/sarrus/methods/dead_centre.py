@@ -157,7 +157,7 @@ class _Driven:
                 "or free a joint of its loop"
             )
         return (
-            f"drives {', '.join(names[:-1])} and {names[-1]} contradict each other: what they ask for is apart "
+            f"drives {', '.join(names[:-1])} and {names[-1]} contradict each other: their motions differ "
             f"{open_by}. Leave one of them out, or give both the same motion"
         )
 

@@ -19,23 +19,23 @@ import numpy as np
 
 from ..arrays import Flags, Floats
 from ..kernels import recording as kernels
-from ..kernels.applied_forces import make_loads
 from ..kernels.step_control import drift_at_rest, noted_drift
 from ..thresholds import (
-    CRAWLING_SHARE,
-    CRAWLING_STEPS,
     DRIFT_AT_STEP,
     DRIFT_DRIVEN,
     DRIFT_FAR,
     DRIFT_MOST,
     DRIFT_ROUNDING,
     LOST_KEPT,
+    NO_PROGRESS_SHARE,
+    NO_PROGRESS_STEPS,
     SMALLEST_TOLERANCE,
 )
 from . import status
 from .status import Ending
 
 if TYPE_CHECKING:
+    from ..kernels.applied_forces import Loads
     from .method import Run
     from .outcome import MotionPart, Record
     from .time_loop import Steps
@@ -44,22 +44,23 @@ if TYPE_CHECKING:
 class Judge:
     """Checks the steps of a run, buffer by buffer; cpu: CPU time used [s]."""
 
-    def __init__(self, problem: Run) -> None:
+    def __init__(self, problem: Run, loads: Loads | None) -> None:
+        """loads: of the model, with memory for their forms and angles, which this check overwrites."""
         self._problem = problem
         model = problem.model
-        self._loads = make_loads(model.loads, 0)
+        self._loads = loads
         self._unit = model.units.energy
         self._state = np.zeros((2, model.coordinates))
         # totals of the run so far (kernels/recording.py); rounding is at least a fraction of all constant forces
         self._totals, self._begun = np.zeros(kernels.TOTALS), False
-        self._totals[kernels.MOST_HELD] = np.abs(model.form.Q).sum()
+        self._totals[kernels.LARGEST_TERM] = np.abs(model.form.Q).sum()
         # the largest drift so far, and its time [s]
         self._drift = self._when = 0.0
         # possible loss of the steps, relative to the mechanism's length, and the time until which it is small [s]
         self.lost = 0.0
         self.good_until = np.inf
         # consecutive steps with a loss, and their start time [s]
-        self._crawling, self._crawling_since = 0, 0.0
+        self._no_progress, self._no_progress_since = 0, 0.0
         self.cpu = 0.0
 
     def look(
@@ -72,9 +73,9 @@ class Judge:
         """
         cpu = time.thread_time()
         unbalanced = self._judge_energy(part, carried, tolerance)
-        crawling = self._judge_losses(steps, tolerance)
+        no_progress = self._judge_losses(steps, tolerance)
         self.cpu += time.thread_time() - cpu
-        return unbalanced or crawling
+        return unbalanced or no_progress
 
     def _judge_energy(
         self, part: MotionPart, carried: Floats, tolerance: float | None
@@ -121,8 +122,8 @@ class Judge:
 
     def _noise(self, tolerance: float | None) -> float:
         """Return the drift where little moves: rounding, and coordinates with an error of the tolerance."""
-        held = float(self._totals[kernels.MOST_HELD])
-        return DRIFT_ROUNDING * held if tolerance is None else drift_at_rest(tolerance, held)
+        largest = float(self._totals[kernels.LARGEST_TERM])
+        return DRIFT_ROUNDING * largest if tolerance is None else drift_at_rest(tolerance, largest)
 
     @property
     def place(self) -> Floats:
@@ -132,7 +133,7 @@ class Judge:
 
     def _judge_losses(self, steps: Steps, tolerance: float | None) -> Ending | None:
         if tolerance is None or not steps.losses.any():
-            self._crawling = 0
+            self._no_progress = 0
             return None
         lost = self.lost + np.cumsum(steps.losses)
         allowed = LOST_KEPT * max(tolerance, SMALLEST_TOLERANCE)
@@ -141,15 +142,17 @@ class Judge:
             self.good_until = min(self.good_until, float(steps.pieces.starts[n]))
         self.lost = float(lost[-1])
         starts, often = steps.pieces.starts, int(np.count_nonzero(steps.losses))
-        if often < CRAWLING_SHARE * steps.count:
-            self._crawling = 0
+        if often < NO_PROGRESS_SHARE * steps.count:
+            self._no_progress = 0
             return None
-        if not self._crawling:
-            self._crawling_since = float(starts[int(np.argmax(steps.losses > 0.0))])
-        self._crawling += often
-        if self._crawling < CRAWLING_STEPS:
+        if not self._no_progress:
+            self._no_progress_since = float(starts[int(np.argmax(steps.losses > 0.0))])
+        self._no_progress += often
+        if self._no_progress < NO_PROGRESS_STEPS:
             return None
-        return status.crawled(self._crawling_since, float(starts[-1]), self._crawling, tolerance)
+        return status.makes_no_progress(
+            self._no_progress_since, float(starts[-1]), self._no_progress, tolerance
+        )
 
     def notes(self, tolerance: float | None, setting: float) -> list[str]:
         """Return notes about the energy balance for the user."""

@@ -45,11 +45,11 @@ from ..kernels.step_control import FLOOR, HIGHEST_ORDER, LONG_FLOOR, SHARE, loca
 from ..kinematics.constraints import Constraints
 from ..kinematics.gap_closing import DENSE
 from ..thresholds import (
-    HELD_THROUGH,
-    MENDED_MISFIT,
+    ACCURATE_THROUGH,
     PERMANENT_PIVOT,
+    REPAIRED_MISFIT,
     ROUND_OFF,
-    SINGULAR_LANDING,
+    SINGULAR_STEP_END,
     TIGHTEST_TOLERANCE,
     WEAK_TOGETHER,
 )
@@ -78,11 +78,11 @@ def wants_digits(tolerance: float) -> bool:
     return local_tolerance(tolerance)[1]
 
 
-def describe_floor(tolerance: float, held: float = FLOOR / SHARE) -> list[str]:
-    """Return a note if a tolerance is tighter than `held`, by default the limit of double precision."""
-    if tolerance >= held:
+def describe_floor(tolerance: float, limit: float = FLOOR / SHARE) -> list[str]:
+    """Return a note if a tolerance is tighter than `limit`, by default the limit of double precision."""
+    if tolerance >= limit:
         return []
-    return [f"tolerance {tolerance:g} is below the limit of double precision; {held:g} was used"]
+    return [f"tolerance {tolerance:g} is below the limit of double precision; {limit:g} was used"]
 
 
 class ExtendedSteps(NamedTuple):
@@ -105,13 +105,13 @@ class MoreDigits:
     def __init__(
         self, form: Form, loads: Loads | None, reference_pivots: Floats, tolerance: float
     ) -> None:
-        self._asked = tolerance
+        self._requested = tolerance
         self.without, _ = local_tolerance(tolerance)
         self.given = wants_digits(tolerance) and COMPILES
         self.tolerance = LONG_FLOOR if self.given else self.without
         self.taken = 0
         # the largest relative change of dimensions, and the rounds of Newton's method that it needed
-        self._mended, self._rounds = 0.0, 0
+        self._repaired, self._rounds = 0.0, 0
         # the time from which doubles continue alone [s]
         self._alone: float | None = None
         if self.given:
@@ -126,32 +126,32 @@ class MoreDigits:
         kernels.close_start(form, self._ws, widen(np.zeros_like(form.Q)), phi0)
         return set_apart(form._replace(phi0=phi0))
 
-    def advance(self, stretch: ExtendedSteps) -> tuple[int, int]:
+    def advance(self, span: ExtendedSteps) -> tuple[int, int]:
         """Take steps until one starts where doubles suffice; return the return code and the number of steps.
 
         There are none if extended precision does not lead over a singular configuration; then it is switched off.
         """
         # after one mismatch, others are likely at other singular configurations: then it is determined first
         for rounds in sorted((0, 1, ROUNDS), key=lambda n: n != self._rounds):
-            change = self._find_misfit(stretch.t, stretch.kept, rounds)
-            found = None if change is None else self._take(self._changed(change), stretch)
+            change = self._find_misfit(span.t, span.kept, rounds)
+            found = None if change is None else self._take(self._changed(change), span)
             if change is not None and found is not None:
-                self._mended = max(self._mended, float(np.abs(change).max()))
+                self._repaired = max(self._repaired, float(np.abs(change).max()))
                 self._rounds = max(self._rounds, rounds)
                 self.taken += found[1]
                 return found
-        self.given, self._alone = False, stretch.t
+        self.given, self._alone = False, span.t
         return return_codes.OTHER_DIGITS, 0
 
-    def _take(self, form: Form, stretch: ExtendedSteps) -> tuple[int, int] | None:
+    def _take(self, form: Form, span: ExtendedSteps) -> tuple[int, int] | None:
         """Take steps with the constraints of a form; return None and change nothing if they fail."""
-        t, rules, kept, room, seen = stretch
+        t, rules, kept, room, seen = span
         ws, loads, most = self._ws, self._loads, len(room.coefficients)
         reference_pivots = ws.reference_pivots.copy()
         wide = set_apart(kernels.StepperState(
             widen(kept.state), kept.carried.copy(), kept.balance.copy(), kept.counters.copy()
         ))  # fmt: skip
-        if not kernels.polish(form, ws, loads, t, wide.state) <= MENDED_MISFIT:
+        if not kernels.polish(form, ws, loads, t, wide.state) <= REPAIRED_MISFIT:
             return None
         coefficients = widen(np.zeros((ROOM, *room.coefficients.shape[1:])))
         steps, reason = 0, return_codes.FULL
@@ -160,10 +160,10 @@ class MoreDigits:
             rest = set_apart(room.some(steps, most)._replace(coefficients=some))
             reason, more = kernels.advance(form, ws, loads, rules, t, wide, rest, seen[steps:])
             spoilt = wide.counters[SPOILT] > kept.counters[SPOILT]
-            low = seen[: steps + more, kernels.PIVOT_RATIO] < SINGULAR_LANDING
+            low = seen[: steps + more, kernels.PIVOT_RATIO] < SINGULAR_STEP_END
             # a run that starts next to a singular configuration needs some steps to leave it
-            crawls = np.count_nonzero(low) > (MOST_LEAVING if stretch.t == 0.0 else 0)
-            if spoilt.any() or crawls or reason not in GOOD:
+            stays_near = np.count_nonzero(low) > (MOST_LEAVING if span.t == 0.0 else 0)
+            if spoilt.any() or stays_near or reason not in GOOD:
                 ws.reference_pivots[:] = reference_pivots
                 return None
             room.coefficients[steps : steps + more] = narrow(coefficients[:more])
@@ -212,7 +212,7 @@ class MoreDigits:
             # what is left to change is smaller
             tried *= CLOSER
         # this form of the comparison rejects nan, too
-        return change if np.abs(change).max() <= MENDED_MISFIT else None
+        return change if np.abs(change).max() <= REPAIRED_MISFIT else None
 
     def _changed(self, by: Floats | float) -> Form:
         """Return the form with right-hand sides increased by this amount."""
@@ -236,21 +236,22 @@ class MoreDigits:
         notes: list[str] = []
         if self.taken:
             fitted = (
-                f"; dimensions were changed by up to {self._mended:.1e} of a length there, their rounding, so "
+                f"; dimensions were changed by up to {self._repaired:.1e} of a length there, their rounding, so "
                 "that these are passed and not missed"
             )
             notes.append(
                 f"{self.taken} steps near singular configurations, or where constraints are redundant, were "
-                "computed in extended precision" + (fitted if self._mended else "")
+                "computed in extended precision" + (fitted if self._repaired else "")
             )
         if self._alone is not None:
             notes.append(
                 f"from t = {self._alone:.6g} s on extended precision does not help (branches with a common "
                 "tangent, or equations that contradict each other in their last digits): the run continues in "
-                f"double precision, accurate to about {HELD_THROUGH:g} of the mechanism's length after crossings"
+                f"double precision, accurate to about {ACCURATE_THROUGH:g} of the mechanism's length after "
+                "crossings"
             )
-        held = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
-        return [*notes, *describe_floor(self._asked, held)]
+        limit = TIGHTEST_TOLERANCE if self.given else FLOOR / SHARE
+        return [*notes, *describe_floor(self._requested, limit)]
 
 
 def warm_up(form: Form, loads: Loads) -> None:

@@ -14,7 +14,7 @@ from ..thresholds import EPS, SAME_OUTPUT, SOFT_EPS
 from . import status
 from .method import Run
 from .outcome import AccelerationRule, Outcome
-from .recorder import sample_own
+from .recorder import sample_unprojected
 from .time_loop import Steps, Stopwatch, run_steps
 
 # memory for the states between two recordings
@@ -46,7 +46,7 @@ def soften(form: Form, ws: Workspace) -> tuple[Form, list[str]]:
     word = "equation depends" if count == 1 else "equations depend"
     return soft, [
         f"{count} {word} on the others at the start (pivot {below:.0e}, the next {above:.0e}); "
-        f"eps = {SOFT_EPS:g} in the solves, taken out by refinement"
+        f"eps = {SOFT_EPS:g} in the solves, whose effect refinement removes"
     ]
 
 
@@ -109,9 +109,9 @@ class _FixedSteps:
         self._rows.fill(0.0)
         self._taken = 0
         self._counters = np.zeros(4, np.int64)
-        self._beside = len(problem.model.loads.torsions.first) + 1 if problem.model.loaded else 0
+        self._carried = len(problem.model.loads.torsions.first) + 1 if problem.model.loaded else 0
         self._usual = np.zeros(problem.model.equations)
-        self.sampling = sample_own(accelerations=complete, same=SAME_OUTPUT)
+        self.sampling = sample_unprojected(accelerations=complete, same=SAME_OUTPUT)
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
@@ -121,7 +121,7 @@ class _FixedSteps:
         with clock("record"):
             states = self._store[: steps + 1]
             starts = np.arange(float(self._taken), self._taken + steps + 1.0) * self._h
-            pieces = make_pieces(starts, states, self._complete, self._beside, self._rows)
+            pieces = make_pieces(starts, states, self._complete, self._carried, self._rows)
             self._store[0] = self._store[steps]
         self._taken += steps
         if reason == return_codes.FULL and self._taken == self._count:

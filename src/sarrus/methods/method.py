@@ -40,6 +40,9 @@ class EventLocator(Protocol):
     def located(self, until: float) -> LocatedEvents:
         """Return all events up to a time [s]."""
 
+    def release(self) -> None:
+        """Leave the memory to later runs."""
+
     def notes(self) -> list[str]:
         """Return notes for the user."""
 

@@ -38,9 +38,14 @@ RANKED = 1e6
 # the polynomial of the first step is used as far as its last terms, and all others, stay below these limits,
 # relative to the mechanism's length
 FAR_TERM, FAR_WAY = 1e-6, 0.3
-# steps that are stored: as many as may lie within the rounding of a zero of higher order. On both sides of them,
-# this many steps are included, or those within this multiple of their duration
+# steps that are stored before an interval of lower rank; on both sides of the interval, this many steps are
+# included, or those within this multiple of its duration
 TAIL, AROUND, WINDOW = 24, 2, 3.0
+# steps that are stored of such an interval; from then on every second one is dropped
+LONGEST_TAIL = 512
+# a smallest pivot below this, relative to its reference, also counts as a lower rank: branches that touch are so
+# close over some steps, and the minimum of a single step says little about the time of their contact
+DEEP_PIVOT = 1e-11
 # coordinates up to which singular values of J are computed
 DENSE = 600
 
@@ -204,12 +209,25 @@ class _Seen(NamedTuple):
     middles: Floats
     places: Floats
 
-    def most_regular(self) -> Floats:
-        """Return the most regular of the midpoint configurations: the highest rank, far from a loss of rank."""
-        # nan is not regular
+    def regularity(self) -> Floats:
+        """Return how regular midpoint configurations are: the most are of highest rank, far from a loss of it."""
         level = self.rows[:, kernels.REGULARITY] + RANKED * self.rows[:, kernels.RANK]
-        level[np.isnan(level)] = -np.inf
-        return np.asarray(self.middles[int(level.argmax())])
+        # nan is not regular
+        return np.where(np.isnan(level), -np.inf, level)
+
+    def most_regular(self) -> Floats:
+        """Return the most regular of the midpoint configurations."""
+        return np.asarray(self.middles[int(self.regularity().argmax())])
+
+
+class _Known(NamedTuple):
+    """An earlier step: its smallest pivot, rank, polynomial, midpoint configuration and how regular that is."""
+
+    low: float
+    rank: float
+    piece: Piece
+    middle: Floats
+    regularity: float
 
 
 class Watcher:
@@ -229,9 +247,8 @@ class Watcher:
         self._structure = kernels.make_structure(model.form, tables)
         self._disc: kernels.Disc | None = None
         self._usual, self._start = np.zeros(nc), np.zeros(nc)
-        # smallest pivots, ranks and pieces of the last steps, and the time up to which intervals of lower rank are
-        # known
-        self._tail: list[tuple[float, float, Piece]] = []
+        # the last steps, and the time up to which intervals of lower rank are known
+        self._tail: list[_Known] = []
         self._passed = 0.0
         # times of zeros in the last steps
         self._times: list[float] = []
@@ -293,7 +310,7 @@ class Watcher:
         reach = float(((most[terms] / sizes[terms]) ** (1.0 / (terms + 1.0))).min())
         pivots = np.zeros(len(self._start))
         for s in (-reach, reach):
-            q = np.asarray(np.polynomial.polynomial.polyval(s, rows))
+            q = np.add.reduce(s ** np.arange(len(rows))[:, None] * rows)
             self._eval_pivots(q[None], 1, pivots)
             np.maximum(self._usual, pivots, out=self._usual)
 
@@ -341,13 +358,15 @@ class Watcher:
         low, full = seen.rows[:, kernels.LOW].min(), seen.rows[:, kernels.RANK].min() == self._rank
         if not old and full and not low < LOW_MINIMUM:
             return []
+        full = full and not low < DEEP_PIVOT
         edges = pieces.starts[: steps + 1]
         if old:
-            edges = np.concatenate([[p.start for *_, p in old], edges])
+            edges = np.concatenate([[x.piece.start for x in old], edges])
         starts, times = edges.tolist(), (0.5 * (edges[:-1] + edges[1:])).tolist()
-        lows = [row[0] for row in old] + seen.rows[:, kernels.LOW].tolist()
-        ranks = [row[1] for row in old] + seen.rows[:, kernels.RANK].tolist()
-        out = [] if full and not old else self._stretches_of_lower_rank(starts, ranks, last)
+        lows = [x.low for x in old] + seen.rows[:, kernels.LOW].tolist()
+        ranks = [x.rank for x in old] + seen.rows[:, kernels.RANK].tolist()
+        lower = [self._is_lower(*x) for x in zip(lows, ranks, strict=True)]
+        out = [] if full and not old else self._stretches_of_lower_rank(starts, lower, last)
         # beyond the ends of a run nothing is lower
         lows, ranks = [*lows, math.inf], [*ranks, ranks[-1]]
         ends = [*times, starts[-1], starts[0]]
@@ -359,12 +378,12 @@ class Watcher:
             same = ranks[max(i - 1, 0)] == ranks[i] == ranks[i + 1]
             # a zero in this interval is itself the minimum
             alone = bisect_left(known, ends[i - 1]) == bisect_right(known, ends[i + 1])
-            if same and alone:
+            if same and alone and not lower[i]:
                 out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0, -1.0))
         return out
 
     def _stretches_of_lower_rank(
-        self, starts: list[float], ranks: list[float], last: bool
+        self, starts: list[float], lower: list[bool], last: bool
     ) -> list[tuple[float, ...]]:
         """Return intervals in which J is rank-deficient up to rounding, each with its zero of higher order.
 
@@ -372,11 +391,10 @@ class Watcher:
         the start.
         """
         out: list[tuple[float, ...]] = []
-        n = len(ranks)
-        lower = [i for i in range(1, n) if ranks[i] < self._rank <= ranks[i - 1]]
-        for i in lower:
+        n = len(lower)
+        for i in (i for i in range(1, n) if lower[i] and not lower[i - 1]):
             j = i
-            while j < n and ranks[j] < self._rank:
+            while j < n and lower[j]:
                 j += 1
             if (j + AROUND > n and not last) or starts[j] <= self._passed:
                 # more steps will follow, or the whole interval is known
@@ -391,6 +409,10 @@ class Watcher:
             out.append((middle, starts[a], starts[b], CHANGE, width * width, -1.0, 1.0, -1.0))
         return out
 
+    def _is_lower(self, low: float, rank: float) -> bool:
+        """Whether the rank in a step is lower than elsewhere, up to rounding."""
+        return rank < self._rank or low < DEEP_PIVOT
+
     def _keep(self, pieces: StepPolynomials, steps: int, seen: _Seen, found: Floats) -> None:
         """Store candidates with the steps around them."""
         ends = pieces.starts[1 : steps + 1]
@@ -403,14 +425,14 @@ class Watcher:
         orders = pieces.orders[kept]
         stretch = MonitoredSteps(
             found=found,
-            regular=seen.most_regular(),
+            regular=self._most_regular(seen),
             starts=pieces.starts[kept],
             ends=ends[kept],
             orders=orders,
             coefficients=pieces.coefficients[kept, : int(orders.max()) + 1, : self._nq],
             firsts=kept.searchsorted(firsts),
             finals=kept.searchsorted(finals - 1) + 1,
-            before=tuple(p for *_, p in self._tail if p.end > found[:, BEFORE].min()),
+            before=tuple(x.piece for x in self._tail if x.piece.end > found[:, BEFORE].min()),
         )
         self._stretches.append(stretch)
         self._kept += stretch.coefficients.size
@@ -420,13 +442,36 @@ class Watcher:
 
     def _remember(self, pieces: StepPolynomials, steps: int, seen: _Seen) -> None:
         """Store the last steps, because candidates near their end are evaluated with the next steps."""
-        for n in range(max(steps - TAIL, 0), steps):
+        regularity = seen.regularity()
+        first = steps - 1
+        # an interval of lower rank began after the last step of full rank
+        while first > 0 and self._is_lower(*seen.rows[first, [kernels.LOW, kernels.RANK]].tolist()):
+            first -= 1
+        for n in range(max(first + 1 - TAIL, 0), steps):
             start, end = float(pieces.starts[n]), float(pieces.starts[n + 1])
             rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq].copy()
             low, rank = (float(seen.rows[n, k]) for k in (kernels.LOW, kernels.RANK))
-            self._tail.append((low, rank, Piece(start, end, rows)))
-        self._tail = self._tail[-TAIL:]
-        self._times = [t for t in self._times if t >= self._tail[0][-1].start]
+            piece, middle = Piece(start, end, rows), seen.middles[n].copy()
+            self._tail.append(_Known(low, rank, piece, middle, float(regularity[n])))
+        self._shorten_tail()
+        self._times = [t for t in self._times if t >= self._tail[0].piece.start]
+
+    def _shorten_tail(self) -> None:
+        """Drop steps that are not needed: all but the last ones, and those before an interval of lower rank."""
+        ranks = [x.rank for x in self._tail]
+        full = max(
+            (i for i, rank in enumerate(ranks) if rank >= self._rank), default=len(ranks) - 1
+        )
+        self._tail = self._tail[max(min(full + 1, len(ranks)) - TAIL, 0) :]
+        if len(self._tail) > LONGEST_TAIL:
+            self._tail[TAIL:-TAIL] = self._tail[TAIL:-TAIL:2]
+
+    def _most_regular(self, seen: _Seen) -> Floats:
+        """Return the most regular configuration of these steps and the last ones before, if these are few."""
+        best = max(self._tail, key=lambda x: x.regularity, default=None)
+        if best is None or len(seen.rows) > TAIL or best.regularity <= seen.regularity().max():
+            return seen.most_regular()
+        return best.middle
 
     def loses_rank(self, c: Candidate) -> bool:
         """Whether J itself loses rank at a candidate; redundant equations may replace each other instead."""

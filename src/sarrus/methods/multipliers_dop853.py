@@ -9,9 +9,8 @@ from its interpolant of order 7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import scipy
 
 from ..arrays import Floats
 from ..kernels import return_codes, stepping
@@ -21,11 +20,8 @@ from . import status
 from .fixed_step import SOFT_REFINEMENTS, soften
 from .method import Run
 from .outcome import AccelerationRule, Outcome
-from .recorder import sample_own
+from .recorder import sample_unprojected
 from .time_loop import Steps, Stopwatch, run_steps
-
-if TYPE_CHECKING:
-    from scipy.integrate import DOP853
 
 OPTIONS = {"alpha": 10.0, "beta": 10.0}
 ORDER = 8
@@ -87,12 +83,12 @@ class _Dop853:
         self._used = max(problem.setting, FLOOR)
         self._start = np.concatenate([np.zeros(nq), problem.velocity])
         self._rates = rates
-        self._solver: DOP853 | None = None
+        self._solver: scipy.integrate.DOP853 | None = None
         self._steps = 0
         self._usual = np.zeros(model.equations)
-        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+        self._carried = len(model.loads.torsions.first) + 1 if model.loaded else 0
         # the work is as accurate as the steps: quadrature of order ten for steps of order eight
-        self.sampling = sample_own(accelerations=False, points=5)
+        self.sampling = sample_unprojected(accelerations=False, points=5)
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
@@ -119,37 +115,34 @@ class _Dop853:
             rows = [np.zeros((DEGREE + 1, len(self._start)))]
             rows[0][0] = solver.y if solver.t == starts[0] else solver.y_old
         count = len(rows)
-        angle_and_work_series = np.zeros((count, self._beside, 0))
+        angle_and_work_series = np.zeros((count, self._carried, 0))
         orders = np.full(count, DEGREE, np.int64)
         pieces = StepPolynomials(np.array(starts), orders, np.array(rows), angle_and_work_series)
         return Steps(reason, pieces, self._usual, ORDER, end=end)
 
-    def _begin(self) -> DOP853:
+    def _begin(self) -> scipy.integrate.DOP853:
         """Return the integrator at the start; its first step and velocity tolerance need a time scale.
 
         That is the time in which the mechanism moves by one link length at the start, or the duration.
         """
-        # imported here: other methods need not wait for it
-        from scipy.integrate import DOP853
-
         duration, v, nq = self._problem.duration, self._problem.velocity, len(self._start) // 2
         a = self._rates(0.0, self._start)[nq:]
         speed = float(np.abs(v).max(initial=0.0))
         pull = float(np.sqrt(np.abs(a).max(initial=0.0)))
         # this form of the comparison ignores nan: the first step reveals it
         rate = max(1.0 / duration, speed, pull if pull < np.inf else 0.0)
-        return DOP853(
+        return scipy.integrate.DOP853(
             self._rates, 0.0, self._start, duration, first_step=min(FIRST_STEP / rate, duration),
             rtol=self._used, atol=self._used * np.repeat([1.0, rate], nq),
         )  # fmt: skip
 
-    def _step(self, solver: DOP853) -> tuple[int, status.Ending | None]:
+    def _step(self, solver: scipy.integrate.DOP853) -> tuple[int, status.Ending | None]:
         """Take one step and check it."""
         solver.step()
         duration, nq = self._problem.duration, self._problem.model.coordinates
         slow = solver.status == "running" and solver.step_size < SHORTEST * duration
         if solver.status == "failed" or slow:
-            return return_codes.TOO_SHORT, status.crawling(solver.t, self._problem.setting)
+            return return_codes.TOO_SHORT, status.takes_tiny_steps(solver.t, self._problem.setting)
         args = self._form, self._ws, self._loads, solver.t, solver.y[:nq], solver.y[None, :]
         reason = stepping.check_row(*args)
         if reason != return_codes.FULL:
@@ -175,7 +168,7 @@ class _Dop853:
         return self._notes
 
 
-def _polynomial(solver: DOP853) -> Floats:
+def _polynomial(solver: scipy.integrate.DOP853) -> Floats:
     """Return the interpolant of the last step in powers of time; SciPy: y0 + x (F0 + (1 - x) (F1 + x (...)))."""
     dense = solver.dense_output()
     powers = np.zeros((DEGREE + 1, len(dense.y_old)))

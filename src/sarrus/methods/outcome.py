@@ -14,6 +14,7 @@ from ..arrays import Floats, Ints
 from ..kernels import recording as kernels
 from ..kernels.applied_forces import Loads, make_loads
 from ..kernels.layout import Form, StepPolynomials, Workspace, make_workspace
+from ..kernels.specialise import run as run_specialised
 from ..model import Model
 from .monitor import Watch
 from .status import Ending, Status
@@ -131,7 +132,12 @@ class Record:
         """Fill out.a or numbers; see kernels/recording.py."""
         rule = law or AccelerationRule(self.model.form)
         settings = float(rule.damping), float(rule.stiffness), int(rule.refinements)
-        kernels.eval_readings(rule.form, *self.scratch, what, *settings, out, numbers)
+        args = rule.form, *self.scratch, what, *settings, out, numbers
+        if rule.form is self.model.form:
+            run_specialised(self.model.structure, kernels.eval_readings, *args)
+        else:
+            # a method may solve with another elimination order
+            kernels.eval_readings(*args)
 
     @cached_property
     def energies(self) -> Floats:
@@ -166,6 +172,11 @@ def join_records(model: Model, parts: list[Record]) -> Record:
         return Record.at(model, np.zeros(0))
     columns = zip(*map(_rows_of, parts), strict=True)
     return parts[0]._with(np.concatenate(column) for column in columns)
+
+
+def take_records(record: Record, rows: Ints | slice) -> Record:
+    """Return some outputs of a record, in the given order."""
+    return record._with(x[rows] for x in _rows_of(record))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..kernels import return_codes
 from ..kernels.applied_forces import Loads, make_loads
 from ..kernels.layout import Form, StepPolynomials, make_room, make_workspace, pack
 from ..kernels.null_space import find_basis
-from ..kernels.radau_newton import Freedoms, StageLaneWorkspace, Stages, Tangent, make_rule
+from ..kernels.radau_newton import DofBasis, StageLaneWorkspace, Stages, Tangent, make_rule
 from ..kernels.radau_stages import MOST_CORRECTIONS
 from ..kernels.simd import WIDTH, fill_lanes
 from ..model import Model
@@ -39,11 +39,11 @@ SHARE = 0.03
 LITTLE = 1e-5
 # up to this many degrees of freedom, dense equations in them are solved together; beyond it, equations in all
 # coordinates in sparse blocks, which support three stages only
-MOST_FREEDOMS = 8
+MOST_DOF = 8
 # accuracy that double precision allows in a run
 FLOOR = 1e-11
 # user forces are evaluated at least this often in a run, so that a pulse of 1e-4 of its duration is detected
-ASKED = 10_000
+LEAST_EVALUATIONS = 10_000
 # memory for the states between two recordings
 BUFFER_BYTES = 2_000_000
 
@@ -68,8 +68,8 @@ class Radau:
         self.tolerance: float | None = problem.setting
         model, nq = problem.model, problem.model.coordinates
         zero = np.zeros(nq)
-        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
-        still = Start(0.0, zero, problem.velocity, np.zeros(self._beside))
+        self._carried = len(model.loads.torsions.first) + 1 if model.loaded else 0
+        still = Start(0.0, zero, problem.velocity, np.zeros(self._carried))
         start = start or problem.start or still
         used = max(problem.setting, FLOOR)
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
@@ -82,7 +82,7 @@ class Radau:
             SHARE * used**0.8,
             used,
             longest,
-            problem.duration / ASKED,
+            problem.duration / LEAST_EVALUATIONS,
             _weight(model),
         )
         self.tangent = make_tangent(model.form, model.loads)
@@ -93,7 +93,7 @@ class Radau:
         self._store, self._ends = np.zeros((capacity, rows, nq)), np.zeros(capacity)
         self._seen = np.zeros((capacity, 4))
         self._ends[0], self._store[0, 0], self._store[0, 1] = start.t, start.q, start.v
-        self._sides = np.zeros((capacity, self._beside, 1 + count))
+        self._sides = np.zeros((capacity, self._carried, 1 + count))
         self._sides[0, :, 0] = start.carried
         if self._loads is not None:
             self._loads.theta[:] = start.carried[:-1]
@@ -170,8 +170,9 @@ class Radau:
         if relaxed:
             notes.append(
                 f"{relaxed} steps could not meet the tolerance in double precision, as happens near a "
-                f"singular configuration; the largest correction of a landing was {self._moved:.1e} of the "
-                f"mechanism's length, what they may have lost in sum {self._lost:.1e}"
+                "singular configuration; the largest correction at the end of a step was "
+                f"{self._moved:.1e} of the "
+                f"mechanism's length, the sum of possible errors {self._lost:.1e}"
             )
         return notes
 
@@ -273,7 +274,7 @@ def choose_stages(model: Model, tolerance: float, motions: Floats | None) -> int
 
 def find_motions(model: Model, q: Floats) -> Floats | None:
     """Return a basis of the allowed velocities at q, (nq, f); None if f is too large for dense equations."""
-    basis = np.zeros((MOST_FREEDOMS, model.coordinates))
+    basis = np.zeros((MOST_DOF, model.coordinates))
     found, _, _ = find_basis(model.form, make_workspace(model.form, 0), 2, q, basis)
     return None if found < 0 else basis[:found].T.copy()
 
@@ -293,7 +294,7 @@ def make_stages(
         (nl,), (nj,), (ns,), (ns,), (nq,), (nq,),
         (n, 2 * f), (nq, f), (nj,), (nj,), (len(form.e0),), (nq, f), (nq, f), (nq, 2 * f),
     )  # fmt: skip
-    free = Freedoms(
+    free = DofBasis(
         N=z((s, nq, f)), MN=z((s, nq, f)), T=z((s, nq, 2 * f)),
         matrix=z((size, fill_lanes(size))), lower=z((size, size)), order=np.zeros(size, np.int64), right=z(size),
         seen=z(WIDTH), side=StageLaneWorkspace(*make_room(*((*shape, WIDTH) for shape in shapes))),
@@ -308,5 +309,5 @@ def make_stages(
         A=z(len(loads.G_row)), B=z(len(loads.G_row)),
         S=z((s + 1, ns)), G=z((s + 1, ns)), theta=z(len(loads.torsions.first)), user=z((8, len(loads.f0))),
         blocks=z(((n + 2 * upper) * in_blocks, 3, 3)), b_blocks=z((n * in_blocks, 3)),
-        below=z((3, 3)), right=z((3, 3)), values=z(n + 2 * upper), b=z(n), freedoms=free,
+        below=z((3, 3)), right=z((3, 3)), values=z(n + 2 * upper), b=z(n), dof=free,
     ))  # fmt: skip

@@ -13,7 +13,7 @@ from ..kernels import recording as kernels
 from ..kernels import return_codes
 from ..kernels.applied_forces import make_loads
 from ..kernels.layout import StepPolynomials, give_spare, make_workspace, take_spare
-from ..kernels.specialise import run as run_own
+from ..kernels.specialise import run as run_specialised
 from . import status
 from .dead_centre import States
 from .energy_balance import Judge
@@ -30,7 +30,9 @@ MOST_NUMBERS = 500_000_000
 RECORDER_SPACE, LANE_SPACE = "recorder", "lanes"
 
 
-def sample_own(*, accelerations: bool, same: float = 0.0, points: int = 3) -> kernels.Sampling:
+def sample_unprojected(
+    *, accelerations: bool, same: float = 0.0, points: int = 3
+) -> kernels.Sampling:
     """Return a sampling without projection: constraint violations are part of the method's result.
 
     accelerations: whether the polynomials contain accelerations; same: outputs this close to the start of a step,
@@ -57,14 +59,17 @@ def sample_projected(
 
 
 class Recorder:
-    """Fills the outputs while a run advances."""
+    """Fills the outputs while a run advances.
+
+    loads: of the model, with memory that is only in use within a call.
+    """
 
     def __init__(self, problem: Run) -> None:
         self._problem = problem
         model = problem.model
         self._spare = model.structure.spare
         self._ws = take_spare(self._spare, RECORDER_SPACE, lambda: make_workspace(model.form, 0))
-        self._loads = make_loads(model.loads, 0)
+        self.loads = make_loads(model.loads, 0)
         self._record = Record.at(model, np.array(problem.times))
         self._done = 0
         # the latest sampling, and its work memory
@@ -72,7 +77,7 @@ class Recorder:
         self._side: kernels.LaneWorkspace | None = None
         # angles of the torsions and work at the start of the next step
         self.carried = np.zeros(
-            len(model.loads.torsions.first) + 1 if self._loads is not None else 0
+            len(model.loads.torsions.first) + 1 if self.loads is not None else 0
         )
         if problem.start is not None:
             self.carried[:] = problem.start.carried
@@ -95,8 +100,8 @@ class Recorder:
         if not pieces.angle_and_work_series.shape[2]:
             angle_and_work_series = np.zeros((len(pieces.orders), len(self.carried), 1))
             pieces = pieces._replace(angle_and_work_series=angle_and_work_series)
-            if self._loads is not None:
-                args = self._problem.model.form, self._ws, self._loads, sampling, pieces
+            if self.loads is not None:
+                args = self._problem.model.form, self._ws, self.loads, sampling, pieces
                 kernels.fill_sides(*args, self.carried)
         times, t = self._record.times, pieces.starts[-1]
         upto = len(times) if last else int(np.searchsorted(times, t, side="right"))
@@ -173,10 +178,10 @@ class Recorder:
             give_spare(self._spare, LANE_SPACE, self._side)
 
     def _make_side(self, sampling: kernels.Sampling) -> kernels.LaneWorkspace | None:
-        form = self._problem.model.form
-        if not kernels.uses_lanes(sampling, self._loads):
+        form, loads = self._problem.model.form, self.loads
+        if not kernels.uses_lanes(sampling):
             return None
-        return take_spare(self._spare, LANE_SPACE, lambda: kernels.make_lane_workspace(form))
+        return take_spare(self._spare, LANE_SPACE, lambda: kernels.make_lane_workspace(form, loads))
 
     def _sample(self, part: MotionPart, rows: Record) -> None:
         self._ws.reference_pivots[:] = part.reference_pivots
@@ -185,8 +190,8 @@ class Recorder:
             self._sampling = part.sampling
             self._side = self._make_side(part.sampling)
         model = self._problem.model
-        run_own(
-            model.structure, kernels.sample, model.form, self._ws, self._loads, self._side, part.sampling,
+        run_specialised(
+            model.structure, kernels.sample, model.form, self._ws, self.loads, self._side, part.sampling,
             part.pieces, len(part.pieces.orders), rows.outputs,
         )  # fmt: skip
 
@@ -218,6 +223,9 @@ def _join(chunks: list[MotionPart]) -> tuple[MotionPart, ...]:
     ]
     for own in methods:
         moved = [c for c in own if len(c.pieces.starts) > 1] or own[:1]
+        if len(moved) == 1:
+            parts.append(moved[0])
+            continue
         rows = max(c.pieces.coefficients.shape[1] for c in moved)
         columns: list[list[np.ndarray]] = [[], [], [], [], [], []]
         for number, chunk in enumerate(moved):

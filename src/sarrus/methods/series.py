@@ -54,7 +54,7 @@ from ..thresholds import (
     RESOLVED_PIVOT,
     SAME_FACTOR,
     SHARP_PREDICTION,
-    SINGULAR_LANDING,
+    SINGULAR_STEP_END,
     UNMEASURED_DISTANCE,
     WEAK_TOGETHER,
 )
@@ -66,13 +66,13 @@ from .recorder import sample_projected
 from .time_loop import Steps, Stopwatch, run_steps, start_piece
 
 # number of steps before and after a singular neighbourhood that are checked
-BEFORE, BEHIND = 3, 2
+BEFORE, AFTER = 3, 2
 # checkpoints in each step after it: predictions may be sharper between the ends of steps
 PLACES = 3
 # after this many step ends with indistinguishable branches, the steps only shrink towards a singular configuration
-CRAWL = 16
+MOST_SHRINKING = 16
 # how many other step ends are tried where no series reaches beyond a singular neighbourhood
-ANEW = 2
+MOST_RETRIES = 2
 # how many series are used as predictors: those of the latest steps that start at certified configurations
 GATES = 8
 # the kind of the memory that finished runs leave to later ones
@@ -127,7 +127,7 @@ class Certificate:
         seen: one row for each step end; measure: distance to other branches; ended: no more steps follow. Steps
         before the first of the pieces have negative numbers.
         """
-        if self._before is None and seen[:, PIVOT_RATIO].min(initial=1.0) >= SINGULAR_LANDING:
+        if self._before is None and seen[:, PIVOT_RATIO].min(initial=1.0) >= SINGULAR_STEP_END:
             return None
         # the buffer may contain more steps
         pieces = pieces.some(0, len(seen))
@@ -136,7 +136,7 @@ class Certificate:
             earlier = len(self._before[1])
             pieces, seen = _join(self._before[0], pieces), np.concatenate([self._before[1], seen])
         self._before = None
-        for first, last in find_stretches(seen[:, PIVOT_RATIO]):
+        for first, last in find_singular_intervals(seen[:, PIVOT_RATIO]):
             blind = not self.start_resolved and pieces.starts[0] == 0.0
             leap, certain = _judge(
                 pieces, seen, (first, last), measure, since=int(blind), ended=ended
@@ -161,9 +161,9 @@ class Certificate:
         return since
 
 
-def find_stretches(drops: Floats) -> list[tuple[int, int]]:
+def find_singular_intervals(drops: Floats) -> list[tuple[int, int]]:
     """Return (first, last + 1) of the step ends in each singular neighbourhood; drops: their pivot ratios."""
-    inside = np.concatenate([[False], drops < SINGULAR_LANDING, [False]])
+    inside = np.concatenate([[False], drops < SINGULAR_STEP_END, [False]])
     edges = np.flatnonzero(np.diff(inside.astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
@@ -180,7 +180,7 @@ def follow(coefficients: Floats, known: int, s: float) -> tuple[Floats, float, i
 def _judge(
     pieces: StepPolynomials,
     seen: Floats,
-    stretch: tuple[int, int],
+    interval: tuple[int, int],
     measure: Measure,
     *,
     since: int,
@@ -195,14 +195,14 @@ def _judge(
     A neighbourhood may contain several tangential contacts, where the motion reverses in it. So certainty passes
     from one step end to the next: only a step that starts at a certified configuration predicts others.
     """
-    first, last = stretch
+    first, last = interval
     pivots = seen[:, PIVOT]
     gates = [
         n for n in range(max(since, first - BEFORE), first + 1) if _predicts(pieces, pivots, n)
     ]
     certain = first - 1
     best: Leap | None = None
-    for x in range(first, min(last + BEHIND, len(seen))):
+    for x in range(first, min(last + AFTER, len(seen))):
         if certain == x - 1 >= first and _predicts(pieces, pivots, x):
             gates = [*gates[1 - GATES :], x]
         for share in np.arange(PLACES, 0.0, -1.0) / PLACES:
@@ -235,8 +235,11 @@ def _judge(
         if certain >= last:
             break
     is_open = last == len(seen)
-    crawls = last - first > CRAWL and pivots[last - CRAWL : last].max() <= RESOLVED_PIVOT
-    if certain >= last - is_open or (best is None and is_open and not (ended or crawls)):
+    shrinks = (
+        last - first > MOST_SHRINKING
+        and pivots[last - MOST_SHRINKING : last].max() <= RESOLVED_PIVOT
+    )
+    if certain >= last - is_open or (best is None and is_open and not (ended or shrinks)):
         return None, certain
     if best is None and ended and pivots[certain + 1 :].max() <= RESOLVED_PIVOT:
         # the run ends where the branches coincide
@@ -368,7 +371,7 @@ class Series:
         )
         self._certificate = Certificate()
         self._leaps: list[str] = []
-        self._anew = 0
+        self._retries = 0
         # the largest pivot ratio so far, and the configuration there
         self._most_regular = 0.0, np.zeros(nq)
         self._constraints = Constraints(model.form)
@@ -398,7 +401,7 @@ class Series:
         # square root of the smallest pivot at the last step end
         self._root = 1.0
         self.sampling = sample_projected(
-            corrections=CORRECTIONS, near=SINGULAR_LANDING, same_factor=SAME_FACTOR
+            corrections=CORRECTIONS, near=SINGULAR_STEP_END, same_factor=SAME_FACTOR
         )
 
     @property
@@ -475,7 +478,7 @@ class Series:
                 leap = None
         end = None
         if leap is None:
-            self._anew = 0
+            self._retries = 0
         if leap is None and reason == return_codes.FULL:
             steps = self._begin_again(steps, self._certificate.wait_before(steps))
         if leap is not None:
@@ -544,7 +547,7 @@ class Series:
         drops = self._seen[:steps, PIVOT_RATIO]
         n = int(drops.argmax()) if steps else 0
         if steps and drops[n] > self._most_regular[0]:
-            self._most_regular = float(drops[n]), self._landing(n, steps).copy()
+            self._most_regular = float(drops[n]), self._step_end(n, steps).copy()
             self._usual = None
 
     def _usual_values(self) -> tuple[int, Floats]:
@@ -564,9 +567,9 @@ class Series:
         if self._problem.model.coordinates > DENSE:
             return False
         rank, reference_pivots = self._usual_values()
-        low = np.flatnonzero(self._seen[:steps, PIVOT_RATIO] < SINGULAR_LANDING)
+        low = np.flatnonzero(self._seen[:steps, PIVOT_RATIO] < SINGULAR_STEP_END)
         for n in low.tolist():
-            q = self._landing(n, steps)
+            q = self._step_end(n, steps)
             values = np.linalg.svd(self._constraints.jacobian(q), compute_uv=False)
             if values[rank - 1] < KEPT_RANK * reference_pivots[rank - 1]:
                 return False
@@ -590,7 +593,7 @@ class Series:
         widest = np.abs(Vt[weak]).max()
         return float(min(root, 2.0 * values[rank - 1] * widest / max(*bends, 1e-300)))
 
-    def _landing(self, n: int, steps: int) -> Floats:
+    def _step_end(self, n: int, steps: int) -> Floats:
         """Return the configuration at the end of one of the steps just taken."""
         q: Floats = self._pieces.coefficients[n + 1, 0] if n + 1 < steps else self._kept.state[0]
         return q
@@ -608,10 +611,12 @@ class Series:
                 )
                 return return_codes.FULL, n + 1
         elif (
-            self._anew < ANEW and leap.time > pieces.starts[0] and self._certificate.start_resolved
+            self._retries < MOST_RETRIES
+            and leap.time > pieces.starts[0]
+            and self._certificate.start_resolved
         ):
             # another step end before the neighbourhood gives other series
-            self._anew += 1
+            self._retries += 1
             k = int(np.searchsorted(pieces.starts[:steps], leap.time)) - 1
             if self._cut(k, leap.time, int(pieces.orders[k]), 0.0):
                 self._forget(k + 1, steps)
@@ -658,7 +663,7 @@ class Series:
             return status.done(self._problem.duration)
         left = t - self._begin > START * self._problem.duration
         if reason == return_codes.STUCK and not left:
-            return status.held_at_start(np.abs(self._ws.reference_pivots).min(initial=1.0))
+            return status.immobile_at_start(np.abs(self._ws.reference_pivots).min(initial=1.0))
         return status.ended_early(reason, t, self._problem.setting)
 
     def counters(self) -> dict[str, int]:

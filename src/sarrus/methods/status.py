@@ -63,7 +63,7 @@ _EARLY = {
     ),
     return_codes.TORN: (
         Status.DIVERGED,
-        "the loops are torn open by more than the length of a link; try a shorter step",
+        "the loops have opened by more than the length of a link; try a shorter step",
     ),
     return_codes.SWITCHING: (
         Status.NOT_CONVERGED,
@@ -87,7 +87,7 @@ def unbalanced(t: float, drift: float, exchanged: float, tolerance: float) -> En
     )
 
 
-def crawled(since: float, t: float, often: int, tolerance: float) -> Ending:
+def makes_no_progress(since: float, t: float, often: int, tolerance: float) -> Ending:
     """Steps exceed the tolerance again and again."""
     return Ending(
         Status.NOT_CONVERGED,
@@ -133,7 +133,7 @@ def too_slow(t: float, max_steps: int, remedy: str) -> Ending:
     )
 
 
-def held_at_start(pivot: float) -> Ending:
+def immobile_at_start(pivot: float) -> Ending:
     """No step leaves the start; pivot: the smallest pivot there."""
     return Ending(
         Status.NOT_CONVERGED,
@@ -142,7 +142,7 @@ def held_at_start(pivot: float) -> Ending:
     )
 
 
-def crawling(t: float, tolerance: float) -> Ending:
+def takes_tiny_steps(t: float, tolerance: float) -> Ending:
     """The steps of an integrator became too short to finish in reasonable time."""
     return Ending(
         Status.NOT_CONVERGED,
@@ -158,7 +158,7 @@ def uncertain(t: float) -> Ending:
         f"stopped at t = {t:.9g} s: branches with a common tangent follow, closer to each other than "
         "double precision resolves, "
         f"so the branch after them would be arbitrary; {GOOD}. Other dimensions or "
-        "speeds, or another start, may lead over it",
+        "speeds, or another start, may avoid this",
     )
 
 
@@ -167,7 +167,7 @@ def left_motion(t: float, off: float, apart: float) -> Ending:
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped after a singular configuration at t = {t:.9g} s: it is {off:.1e} of the mechanism's length from "
-        f"where a series leads over it, and motions are {apart:.1e} apart there: it may be on another one; "
+        f"the series continued through it, and branches are {apart:.1e} apart there: it may be on another branch; "
         f"{GOOD}. Use the method series, or another tolerance",
     )
 
@@ -210,7 +210,7 @@ def stalled(t: float, name: str, often: int) -> Ending:
     return Ending(
         Status.NOT_CONVERGED,
         f"stopped at t = {t:.9g} s: {often} events occurred there without time passing, the last is '{name}'; "
-        f"{GOOD}. Check whether what events do makes them occur again at once",
+        f"{GOOD}. Check whether the actions of these events make them occur again at once",
     )
 
 

@@ -116,27 +116,27 @@ def run_null_space(problem: Run) -> Outcome:
     ws, loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
     form, notes = soften(model.form, ws)
     refinements = SOFT_REFINEMENTS if notes else -1
-    rows, freedoms = 8, -1
-    while freedoms < 0:
+    rows, dof = 8, -1
+    while dof < 0:
         basis = np.zeros((rows, nq))
-        freedoms, kept, rest = null_space.find_basis(form, ws, 2, np.zeros(nq), basis)
+        dof, kept, rest = null_space.find_basis(form, ws, 2, np.zeros(nq), basis)
         rows *= 2
-    if freedoms == 0:
+    if dof == 0:
         return skipped(
             model,
-            "no velocity is independent at the start: the joints hold the mechanism still there "
-            f"(the largest part of a motion that they leave is {rest:.0e})",
+            "no velocity is independent at the start: the joints allow no motion "
+            f"(the largest remainder of a trial velocity is {rest:.0e})",
         )
-    word = "velocity is" if freedoms == 1 else "velocities are"
+    word = "velocity is" if dof == 1 else "velocities are"
     notes.append(
-        f"{freedoms} {word} independent at the start, and taken to be so throughout (smallest part "
-        f"kept {kept:.1e}, rejected {rest:.0e})"
+        f"{dof} {word} independent at the start, and assumed to be so throughout (smallest remainder "
+        f"accepted {kept:.1e}, rejected {rest:.0e})"
     )
-    R = np.ascontiguousarray(basis[:freedoms])
+    R = np.ascontiguousarray(basis[:dof])
     room = null_space.Basis(
-        chosen=np.zeros(freedoms, np.int64), R=R,
-        G=np.zeros((freedoms, freedoms)), y=np.zeros((freedoms, 1)), choice=np.zeros_like(R),
-        z=np.zeros((2, freedoms)), k=np.zeros((2, 3, nq)),
+        chosen=np.zeros(dof, np.int64), R=R,
+        G=np.zeros((dof, dof)), y=np.zeros((dof, 1)), choice=np.zeros_like(R),
+        z=np.zeros((2, dof)), k=np.zeros((2, 3, nq)),
     )  # fmt: skip
     _, h = divide(problem)
 

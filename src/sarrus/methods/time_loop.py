@@ -15,10 +15,10 @@ from ..kernels import return_codes
 from ..kernels.layout import StepPolynomials
 from ..kernels.recording import Sampling
 from . import status
-from .branch_check import Passages
+from .branch_check import BranchCheck
 from .dead_centre import explain_drives
 from .energy_balance import Judge
-from .method import Run
+from .method import EventLocator, Run
 from .monitor import Watcher
 from .outcome import COUNTERS, AccelerationRule, Outcome, StepHistory
 from .recorder import Recorder
@@ -132,7 +132,8 @@ def run_steps(
     method: the name of the stepper's method, if another method chose it.
     """
     clock, recorder, watcher = Stopwatch(), Recorder(problem), Watcher(problem.model)
-    judge, history, passages = Judge(problem), _History(), Passages(problem, watcher)
+    judge, history = Judge(problem, recorder.loads), _History()
+    checker = BranchCheck(problem, watcher)
     steppers = [stepper]
     finder = None if problem.events is None else problem.events()
     halts = problem.stop is not None or (finder is not None and finder.may_stop)
@@ -143,7 +144,7 @@ def run_steps(
         room = problem.max_steps - taken
         steps = stepper.advance(clock, min(room, STEPS_AT_ONCE) if halts else room)
         taken, t = taken + steps.count, float(steps.pieces.starts[-1])
-        progress.tell(t, problem.duration)
+        progress.report(t, problem.duration)
         if steps.reason != return_codes.FULL:
             end = steps.end or stepper.end(t, steps.reason)
         elif taken >= problem.max_steps:
@@ -155,10 +156,10 @@ def run_steps(
             end = judge.look(steps, part, recorder.carried, stepper.tolerance) or end
         seen = watcher.look(steps.pieces, steps.count, last=end is not None)
         if not stepper.certified:
-            left = passages.look(
+            left = checker.look(
                 part.pieces, seen, follows=stepper.tolerance is not None, last=end is not None
             )
-            judge.good_until = min(judge.good_until, passages.good_until)
+            judge.good_until = min(judge.good_until, checker.good_until)
             end = left or end
         if problem.stop is not None and seen:
             stopped = problem.stop([c for s in seen for c in s.candidates()], watcher.watch())
@@ -184,7 +185,7 @@ def run_steps(
         stopped = min(watch.until, judge.good_until)
     counted = [s.counters() for s in steppers]
     blocked = end.status is Status.BLOCKED
-    cpu = watcher.cpu + judge.cpu + passages.cpu + (finder.cpu if finder else 0.0)
+    cpu = watcher.cpu + judge.cpu + checker.cpu + (finder.cpu if finder else 0.0)
     outcome = Outcome(
         *end,
         record=recorder.record(stepper.law),
@@ -194,7 +195,7 @@ def run_steps(
             *(note for s in steppers for note in s.notes()),
             # velocities are unbounded at a dead centre
             *([] if blocked else judge.notes(stepper.tolerance, problem.setting)),
-            *(note for x in (passages, history, watcher) for note in x.notes()),
+            *(note for x in (checker, history, watcher) for note in x.notes()),
             *(finder.notes() if finder else []),
         ],
         steps=history.taken(),
@@ -204,9 +205,16 @@ def run_steps(
         motion=recorder.motion(stepper.law),
         events=finder.located(np.inf if stopped is None else stopped) if finder else None,
     )
+    _release(recorder, watcher, finder)
+    return outcome
+
+
+def _release(recorder: Recorder, watcher: Watcher, finder: EventLocator | None) -> None:
+    """Leave work memory to later runs."""
     recorder.release()
     watcher.release()
-    return outcome
+    if finder is not None:
+        finder.release()
 
 
 def _explain_end(

@@ -15,13 +15,13 @@ from ..kernels.applied_forces import make_loads
 from ..kernels.layout import make_workspace
 from ..mechanism import MechanismError
 from ..thresholds import SAME_OUTPUT
-from ..user_methods import OwnMethod, State
+from ..user_methods import State, UserMethod
 from . import status
 from .constrained_system import NaturalSystem, System
 from .fixed_step import divide, make_pieces
 from .method import Run
 from .outcome import AccelerationRule, Outcome, skipped
-from .recorder import sample_own
+from .recorder import sample_unprojected
 from .time_loop import Steps, Stopwatch, run_steps
 
 # between two recordings
@@ -30,17 +30,17 @@ MOST_STEPS = 64
 AT_END = 1e-12
 
 
-class _OwnError(Exception):
+class _UserMethodError(Exception):
     """An error in a user's function or its return value, with an explanation."""
 
 
-def run_own(own: OwnMethod, problem: Run) -> Outcome:
+def run_user_method(own: UserMethod, problem: Run) -> Outcome:
     """Simulate with a user's function."""
     try:
         system = make_system(own.coordinates, problem)
     except MechanismError as error:
         return skipped(problem.model, str(error))
-    return run_steps(problem, _OwnSteps(own, problem, system))
+    return run_steps(problem, _UserSteps(own, problem, system))
 
 
 def make_system(coordinates: str, problem: Run) -> System:
@@ -52,7 +52,7 @@ def make_system(coordinates: str, problem: Run) -> System:
     return make_absolute(coordinates, problem)
 
 
-class _OwnSteps:
+class _UserSteps:
     """Steps of a user's function."""
 
     law: AccelerationRule | None = None
@@ -60,13 +60,13 @@ class _OwnSteps:
     certified = False
     remedy = "take a longer step"
 
-    def __init__(self, own: OwnMethod, problem: Run, system: System) -> None:
+    def __init__(self, own: UserMethod, problem: Run, system: System) -> None:
         self._own, self._problem, self._system = own, problem, system
         model = problem.model
         self._h = divide(problem)[1] if own.needs_step else problem.setting
         self._states = self._follow(State(0.0, system.q0.copy(), system.v0.copy()))
         self._ws, self._loads = make_workspace(model.form, 0), make_loads(model.loads, 0)
-        self._beside = len(model.loads.torsions.first) + 1 if model.loaded else 0
+        self._carried = len(model.loads.torsions.first) + 1 if model.loaded else 0
         self._usual = np.zeros(model.equations)
         nq = model.coordinates
         # the last state, in the coordinates of the model
@@ -75,7 +75,7 @@ class _OwnSteps:
         self._complete = False
         self._taken = 0
         self._open = 0.0
-        self.sampling = sample_own(accelerations=False, same=SAME_OUTPUT)
+        self.sampling = sample_unprojected(accelerations=False, same=SAME_OUTPUT)
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
@@ -87,7 +87,7 @@ class _OwnSteps:
                     state = next(self._states)
                 with clock("record"):
                     reason, row = self._take(state)
-            except _OwnError as error:
+            except _UserMethodError as error:
                 reason, end = return_codes.NOT_CONVERGED, status.failed(str(error), self._t)
                 break
             if reason not in (return_codes.FULL, return_codes.DONE):
@@ -99,7 +99,7 @@ class _OwnSteps:
         with clock("record"):
             states = np.array(rows)
             self._last = states[-1]
-            pieces = make_pieces(np.array(starts), states, self._complete, self._beside)
+            pieces = make_pieces(np.array(starts), states, self._complete, self._carried)
         return Steps(reason, pieces, self._usual, self._own.order or 1, end=end)
 
     def _take(self, state: State) -> tuple[int, Floats]:
@@ -107,7 +107,7 @@ class _OwnSteps:
         q, v, a = self._system.natural(state.q, state.v, state.a)
         if not self._taken and self._t == 0.0:
             self._complete = a is not None
-            self.sampling = sample_own(accelerations=self._complete, same=SAME_OUTPUT)
+            self.sampling = sample_unprojected(accelerations=self._complete, same=SAME_OUTPUT)
             if self._complete:
                 self._last[2] = self._system.natural(
                     self._system.q0,
@@ -135,7 +135,7 @@ class _OwnSteps:
                 for n, found in enumerate(function(self._system, state, self._h, **options)):
                     state = self._checked(found, state, n + 1)
                     yield state
-                raise _OwnError(
+                raise _UserMethodError(
                     f"{self._own.name} ended at t = {state.t:.9g} s, before the duration"
                 )
             n = 0
@@ -143,16 +143,16 @@ class _OwnSteps:
                 n += 1
                 state = self._checked(function(self._system, state, self._h, **options), state, n)
                 yield state
-        except (_OwnError, GeneratorExit):
+        except (_UserMethodError, GeneratorExit):
             raise
         except Exception as error:
-            raise _OwnError(self._blame(error)) from error
+            raise _UserMethodError(self._blame(error)) from error
 
     def _checked(self, found: Any, before: State, count: int) -> State:
         own, n = self._own, self._system.n
         if not isinstance(found, State):
             if not isinstance(found, tuple) or len(found) not in (2, 3):
-                raise _OwnError(
+                raise _UserMethodError(
                     f"{own.name} returned {type(found).__name__}; return a sarrus.State, (q, v) or (q, v, a)"
                 )
             found = State(before.t + self._h, *found)
@@ -163,14 +163,16 @@ class _OwnSteps:
                 continue
             array = np.asarray(value, dtype=np.float64)
             if array.shape != (n,):
-                raise _OwnError(
+                raise _UserMethodError(
                     f"{own.name} returned {name} of shape {array.shape}; the system has {n}"
                 )
             arrays[name] = array.copy()
         # times of fixed steps are multiples of the step, so that rounding does not accumulate
         t = count * self._h if own.needs_step else float(found.t)
         if not t > before.t:
-            raise _OwnError(f"{own.name} does not go on: t = {t:.9g} s follows {before.t:.9g} s")
+            raise _UserMethodError(
+                f"{own.name} does not advance: t = {t:.9g} s follows {before.t:.9g} s"
+            )
         return State(t, arrays["q"], arrays["v"], arrays.get("a"), found.lam, found.memory)
 
     def _blame(self, error: Exception) -> str:
@@ -197,7 +199,7 @@ class _OwnSteps:
         ]
         if self._own.coordinates != "natural":
             notes.append(
-                f"its coordinates are '{self._own.coordinates}', recorded in ours; its own equations are "
-                f"violated by {self._open:.1e} at most"
+                f"its coordinates are '{self._own.coordinates}', converted to natural coordinates; its equations "
+                f"are violated by {self._open:.1e} at most"
             )
         return notes

@@ -102,6 +102,7 @@ class Blueprint:
             drive_rates=take_part(block, self.drive_rates),
             structure=structure,
             user_calls=self.user_calls,
+            numbers=block,
         )
 
 

@@ -45,7 +45,7 @@ from .quadratic import (
     BodyBatch,
     Entries,
     Equations,
-    MasslessFreedomError,
+    MasslessDofError,
     RowTable,
     Scalars,
     as_array,
@@ -76,10 +76,10 @@ def model_of(mechanism: Mechanism, known: Lookup) -> Model:
     """The model of a mechanism, which must not change any more; known: its cached data."""
     if known.structure is not None:
         return known.structure.make(mechanism, known.values)
-    return build_anew(mechanism, known)
+    return build_from_scratch(mechanism, known)
 
 
-def build_anew(mechanism: Mechanism, known: Lookup | None = None) -> Model:
+def build_from_scratch(mechanism: Mechanism, known: Lookup | None = None) -> Model:
     """Build the model without the cache; known: where its structure is stored, if anywhere."""
     with _no_collection():
         blueprint, values = make_blueprint(mechanism, read_parts(mechanism))
@@ -143,7 +143,7 @@ def make_blueprint(
     drives = add_drives(mechanism, features, equations)
     try:
         fields = assemble_form(equations, M, Q + as_array(loads.Q), drives)
-    except MasslessFreedomError as error:
+    except MasslessDofError as error:
         raise MechanismError(_massless(coordinates, error.args[0])) from error
     block = NumberBlock()
     scalars = [name for name in Form._fields if fields[name].dtype != np.int64]
@@ -320,7 +320,7 @@ def _massless(coordinates: Coordinates, numbers: list[int]) -> str:
     ]
     return (
         f"{' or '.join(names)} can move without moving any mass, or next to none: there is no inertia "
-        "about an axis that no joint holds; give it one (a section, if it is a rod), or hold that axis"
+        "about an axis that no joint fixes; give it one (a section, if it is a rod), or fix that axis"
     )
 
 

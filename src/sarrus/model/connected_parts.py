@@ -51,8 +51,8 @@ def is_one_part(form: Form) -> bool:
     first = form.D_col[np.repeat(form.D_start[:-1], sizes)]
     ends = np.where(np.repeat(sizes, sizes) == 1, count, form.D_col)
     inside = np.repeat(used, sizes)
-    held = _components(count + 1, first[inside], ends[inside])
-    return bool((held == held[count]).all())
+    labels = _components(count + 1, first[inside], ends[inside])
+    return bool((labels == labels[count]).all())
 
 
 def _components(count: int, one: Ints, other: Ints) -> Ints:

@@ -504,8 +504,8 @@ def _leave_to_one(sharing: Sharing, classes: list[BodyClass]) -> None:
     # a batched class contains no groups that rotate with others
     own = [(sharing.turning_with[c.groups[0]], c.frame) for c in classes if not c.is_many]
     for turning, frame in own:
-        held = largest.setdefault(turning, frame)
-        if len(frame.vectors) > len(held.vectors):
+        fullest = largest.setdefault(turning, frame)
+        if len(frame.vectors) > len(fullest.vectors):
             largest[turning] = frame
     for turning, frame in own:
         if frame is not largest[turning]:

@@ -111,10 +111,10 @@ def joint_forms(
 def coordinate_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """Points [m] or directions of driven, coupled and rotor joints that frames must be able to express."""
     ties = [name for c in mechanism.couplings for name in (c.joint, c.other)]
-    held = [*(limit.joint for limit in mechanism.limits), *mechanism.lockable]
+    constrainable = [*(limit.joint for limit in mechanism.limits), *mechanism.lockable]
     driven = [*(d.joint for d in mechanism.drives), *(r.joint for r in mechanism.rotors)]
     # sorted: the coordinates of a model do not depend on which drives act
-    names = sorted({*driven, *ties, *held}) if held else [*driven, *ties]
+    names = sorted({*driven, *ties, *constrainable}) if constrainable else [*driven, *ties]
     joints, bodies = named_parts(mechanism, names)
     for name in names:
         joint = joints[name]

@@ -27,6 +27,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats, Ints
 from ..mechanism import Body, Joint, Mechanism
@@ -259,10 +260,7 @@ def merged(names: Sequence[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Na
     found = list(pairs)
     if not found:
         return {n: n for n in names}
-    # imported here: it loads much of SciPy, and most mechanisms merge nothing
-    from scipy.cluster.hierarchy import DisjointSet
-
-    sets = DisjointSet(names)
+    sets = scipy.cluster.hierarchy.DisjointSet(names)
     for a, b in found:
         sets.merge(a, b)
     return {n: sets[n] for n in names}
@@ -329,8 +327,8 @@ def _merge(
     features += map(Feature, starts, fixed[number[come]].tolist())
     numbers = number[item[order]].tolist()
     for g, (begin, end) in zip(owner[order][first].tolist(), runs.tolist(), strict=True):
-        held = numbers[begin:end]
-        setattr(groups[g], kind, list(dict.fromkeys(held)) if pairs else held)
+        entries = numbers[begin:end]
+        setattr(groups[g], kind, list(dict.fromkeys(entries)) if pairs else entries)
 
 
 def _not_apart(values: Sequence[Any], items: Ints, runs: Ints) -> list[list[int]]:
@@ -385,8 +383,6 @@ def _parallel(axes: list[Vector]) -> list[tuple[int, int]]:
 
 
 def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
-    from scipy.spatial import cKDTree
-
     if isinstance(close, TracedNumber) or any(
         isinstance(x, TracedNumber) for v in values for x in v
     ):
@@ -394,7 +390,10 @@ def _near_in_tree(values: list[Vector], close: Scalar) -> list[tuple[int, int]]:
     # axes that are equal to the last bit are one anyway: there would be too many pairs of them
     at, first, which = np.unique(np.array(values), axis=0, return_index=True, return_inverse=True)
     equal = ((a, b) for b, a in enumerate(first[which.ravel()].tolist()) if a != b)
-    near = (sorted(pair) for pair in first[cKDTree(at).query_pairs(close, output_type="ndarray")])
+    near = (
+        sorted(pair)
+        for pair in first[scipy.spatial.cKDTree(at).query_pairs(close, output_type="ndarray")]
+    )
     return sorted([*equal, *((int(a), int(b)) for a, b in near)])
 
 

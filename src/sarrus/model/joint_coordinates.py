@@ -87,7 +87,7 @@ class _Adding:
         """Couple two joints."""
         joint, other = (self.joints[name] for name in (coupling.joint, coupling.other))
         if joint.kind.row.coordinate == "travel":
-            held = self._tie_travels(joint, other, coupling.ratio)
+            tied = self._tie_travels(joint, other, coupling.ratio)
         else:
             x, f = self._angle(coupling.joint), self._angle(coupling.other)
             m, n = coupling.fraction.as_integer_ratio()
@@ -96,8 +96,8 @@ class _Adding:
                 rows, starts = _vector(*f)
                 self.equations.add(rows, starts, rows, starts, True, True)
                 self._tie(self._multiple(f, n), y)
-            held = self._tie(self._multiple(f, abs(m)), x if m > 0 else _mirrored(x))
-        if held < 0:
+            tied = self._tie(self._multiple(f, abs(m)), x if m > 0 else _mirrored(x))
+        if tied < 0:
             raise MechanismError(
                 f"coupling '{coupling.name}': '{coupling.joint}' and '{coupling.other}' cannot move at all; "
                 "leave it out"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,8 @@ class Model:
     structure: Structure
     user_calls: tuple[UserCall, ...] = ()
     zero: float = ZERO_COEFFICIENT
+    # all numbers of the model
+    numbers: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @property
     def name(self) -> str:
@@ -70,7 +72,10 @@ class Model:
     @cached_property
     def readings(self) -> Readings:
         """Bodies, springs, drives and joints by name."""
-        return Readings(self.mechanism, self.units, self.coordinates, self.zero)
+        last = self.structure.drawn
+        if last is None or last[0] != self.zero or not np.array_equal(last[1], self.numbers):
+            last = self.structure.drawn = self.zero, self.numbers.copy(), {}
+        return Readings(self.mechanism, self.units, self.coordinates, self.zero, last[2])
 
     @property
     def coordinates(self) -> int:
@@ -121,6 +126,12 @@ class Model:
         """M as a dense array."""
         f = self.form
         return Rows(f.M_start, f.M_col, f.M_val, self.coordinates).dense()
+
+    def times_mass(self, v: Floats) -> Floats:
+        """M v."""
+        f = self.form
+        row = np.arange(len(v)).repeat(f.M_start[1:] - f.M_start[:-1])
+        return np.asarray(np.bincount(row, f.M_val * v[f.M_col], len(v)), dtype=float)
 
     def mass_matrix(self) -> sparse.csr_array:
         """The constant mass matrix M."""

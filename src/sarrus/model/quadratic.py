@@ -32,7 +32,7 @@ class Entries(NamedTuple):
     values: Scalars
 
 
-class MasslessFreedomError(Exception):
+class MasslessDofError(Exception):
     """Some coordinates can move without moving any mass; args[0] lists them."""
 
 
@@ -398,7 +398,7 @@ def _eps(M: Entries, nq: int, J: Jacobian, touched: Flags, rho: Scalars) -> Scal
         whole = Entries(rows[order[first]], cols[order[first]], values)
         massless = [i for i, light in enumerate(light_coordinates(whole, nq, NO_MASS)) if light]
         if massless:
-            raise MasslessFreedomError(massless)
+            raise MasslessDofError(massless)
     inverse = 1.0 / _diagonal(whole, nq)
     return EPS * summed_at(J.eq, J.values * J.values * inverse[J.col], len(touched))
 

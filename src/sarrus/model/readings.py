@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -69,22 +70,35 @@ class DriveRows:
 class Readings:
     """Everything that can be read by name besides points.
 
-    columns: number of coordinates of the model; zero: its limit for coefficients of linear relations.
+    columns: number of coordinates of the model; zero: its limit for coefficients of linear relations; kept: rows
+    of models with the same numbers, since callers often rerun the same mechanism.
     """
 
-    def __init__(self, mechanism: Mechanism, units: Units, columns: int, zero: float) -> None:
+    def __init__(
+        self, mechanism: Mechanism, units: Units, columns: int, zero: float, kept: dict[str, Any]
+    ) -> None:
         self._mechanism, self._units, self._columns, self._zero = mechanism, units, columns, zero
+        self.kept = kept
 
     @cached_property
     def _coordinates(self) -> Coordinates:
         """All points and vectors as rows over the coordinates, recomputed."""
-        parts = read_parts(self._mechanism)
-        points = points_of_parts(self._mechanism, parts)
-        return draw(self._mechanism, parts, points, self._zero)
+        if "coordinates" not in self.kept:
+            parts = read_parts(self._mechanism)
+            points = points_of_parts(self._mechanism, parts)
+            self.kept["coordinates"] = draw(self._mechanism, parts, points, self._zero)
+        found: Coordinates = self.kept["coordinates"]
+        return found
 
     @cached_property
     def bodies(self) -> BodyRows:
         """The rows of the pose of all bodies: their centres, and vectors fixed in them."""
+        if "bodies" not in self.kept:
+            self.kept["bodies"] = self._make_bodies()
+        found: BodyRows = self.kept["bodies"]
+        return found
+
+    def _make_bodies(self) -> BodyRows:
         centers: list[Row] = []
         vectors: list[Row] = []
         starts: list[Vector] = []

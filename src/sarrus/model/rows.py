@@ -39,6 +39,14 @@ class Rows:
         shape = (len(self.start) - 1, self.columns)
         return sparse.csr_array((self.val, self.col, self.start), shape=shape)
 
+    def times(self, x: Floats) -> Floats:
+        """Products of these rows, of which there are few, with each row of x (n, columns)."""
+        out = np.zeros((len(x), len(self.start) - 1))
+        for i in range(out.shape[1]):
+            for k in range(self.start[i], self.start[i + 1]):
+                out[:, i] += self.val[k] * x[:, self.col[k]]
+        return out
+
     def dense(self) -> Floats:
         """The rows as a dense array."""
         out = np.zeros((len(self.start) - 1, self.columns))

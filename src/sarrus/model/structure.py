@@ -53,7 +53,8 @@ class Structure:
     mechanism seen last, and of its model; moving: numbers of mechanisms that are mobile without a change of
     dimensions; codes: kernels specialised for it (kernels/specialise.py), made by the first run; facts: what
     runs found out from its tables alone, by name; start: what determines the initial velocity of the mechanism
-    seen last, that velocity, and notes; spare: memory of finished runs (kernels/layout.py), for later ones.
+    seen last, that velocity, and notes; spare: memory of finished runs (kernels/layout.py), for later ones; drawn:
+    limit of linear relations and numbers of the model read last, and what its readings share (readings.py).
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Structure:
         self.facts: dict[str, Any] = {}
         self.start: tuple[Any, Floats, list[str]] | None = None
         self.spare: dict[Any, list[Any]] = {}
+        self.drawn: tuple[float, Floats, dict[str, Any]] | None = None
 
     def fact(self, name: str, find: Callable[[], Any]) -> Any:
         """What follows from its tables alone: found once."""

@@ -175,6 +175,16 @@ def tolerances(
         If the mechanism cannot be simulated or differentiated.
     ValueError
         If another argument is invalid.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("slider-crank", gravity=(0, 0))
+    >>> _ = m.slider_crank(crank=0.1, rod=0.35, angle=1.0, mass=1.0)
+    >>> _ = m.drive("motor", "O", sarrus.Polynomial((0, 10.0)))
+    >>> band = sarrus.tolerances(m, {"joints.A.at.0": 1e-4}, "B.x", 0.6, samples=0)
+    >>> f"{1e3 * band.worst.max():.3f} mm"
+    '0.205 mm'
     """
     return _load("tolerance_bands").find_bands(
         mechanism,

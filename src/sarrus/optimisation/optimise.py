@@ -13,7 +13,7 @@ import numpy as np
 
 from ..disk import read_file, write_file
 from ..mechanism import MechanismError
-from ..progress import tell
+from ..progress import report
 from .optimisation_problem import Evaluation, OptimisationProblem, Variable
 from .optimum import Optimum
 from .search import FEASIBLE, METHODS, STATUSES, Search, SearchEnd
@@ -77,7 +77,7 @@ def run_optimisation(
         end.start = list(points[number])
         log.ends.append(end)
         memory.save(points, log)
-        tell(number + 1, len(points))
+        report(number + 1, len(points))
     best = min(log.ends, key=lambda end: _rank(end, problem.maximise))
     last = problem.evaluate(np.array(best.x))
     return Optimum(problem, first, last, log.ends, log.history, best)
@@ -121,7 +121,7 @@ class OptimisationLog:
             self._best = better(known, found.objective)
         self.mine += 1
         # how many designs a search needs is not known before
-        tell(self.number + self.mine / (self.mine + USUAL), self.searches)
+        report(self.number + self.mine / (self.mine + USUAL), self.searches)
         if self._progress is not None:
             self._progress(
                 OptimisationProgress(self.number + 1, self.searches, len(self.history), self._best)

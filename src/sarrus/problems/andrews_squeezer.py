@@ -115,7 +115,7 @@ def _problem(
         title=title,
         library=library,
         source=source,
-        note="7 bodies, 1 degree of freedom; energy is T + V less the motor's work; limit not found, ours",
+        note="7 bodies, 1 degree of freedom; energy is T + V less the motor's work; limit set by Sarrus",
         version=1,
         duration=duration,
         output_step=output_step,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats
 from ..mechanism import Mechanism
@@ -50,7 +51,7 @@ def make_rectangular_bricard(section: float) -> Problem:
         title="Rectangular Bricard mechanism",
         library="IFToMM",
         source="IFToMM benchmark library",
-        note="6 hinges, 0 degrees of freedom by count, 1 in truth; redundant at every position",
+        note="6 hinges; mobility 0 by the formula, actually 1; redundant in every configuration",
         version=1,
         duration=10.0,
         output_step=0.01,
@@ -119,16 +120,13 @@ def make_branch() -> RightBranch:
 
 def path_distance(columns: Columns) -> Floats:
     """Return the distance of each row from the path [m]: nearest sample, then normal to its tangent."""
-    # SciPy loads slowly, so it is imported only for this check.
-    from scipy.spatial import cKDTree
-
     points = np.column_stack([columns["x"], columns["y"], columns["z"]])
     # The tree accepts finite numbers only; rows that are not finite are infinitely far.
     good = np.all(np.isfinite(points), axis=1)
     path = path_points(SAMPLES)
     tangents = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
     tangents /= np.linalg.norm(tangents, axis=1)[:, None]
-    nearest = cKDTree(path).query(points[good])[1]
+    nearest = scipy.spatial.cKDTree(path).query(points[good])[1]
     away = points[good] - path[nearest]
     along = np.sum(away * tangents[nearest], axis=1)
     distance = np.full(len(points), np.inf)

@@ -95,7 +95,7 @@ def _problem(name: str, title: str, section: float, a05: bool) -> Problem:
         title=title,
         library=library,
         source=source,
-        note="stiff: dampers with rates of 8000 1/s and oscillations of a second; limit not found, ours",
+        note="stiff: dampers with rates of 8000 1/s and oscillations of a second; limit set by Sarrus",
         version=1,
         duration=350.0 if a05 else 10.0,
         output_step=0.1,

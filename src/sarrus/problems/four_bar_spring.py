@@ -27,7 +27,7 @@ DAMPING = Option(
     default=1.0,
     unit="N s/m",
     meaning="damper of the four-bar with spring",
-    wanted="a number from 0 on",
+    wanted="at least 0",
     least=0.0,
 )
 
@@ -66,7 +66,7 @@ def make_four_bar_spring(damping: float) -> Problem:
         title="Four-bar with diagonal spring",
         library="IFToMM",
         source="IFToMM benchmark library, Fourbar linkage with diagonal spring; B. Minaker, EoM",
-        note="equilibrium and eigenvalues; the run from 2 rad at rest and its limit are ours",
+        note="equilibrium and eigenvalues; the run from rest at 2 rad and its limit are set by Sarrus",
         version=1,
         duration=10.0,
         output_step=0.01,

@@ -33,7 +33,7 @@ def make_heavy_top() -> Problem:
         title="Heavy top",
         library="literature",
         source="test of Lie-group integrators; Arnold, Bruls, Cardona 2015 and papers before it",
-        note="48 turns of spin in 2 s, one of precession; limit ours",
+        note="48 turns of spin in 2 s, one of precession; limit set by Sarrus",
         version=1,
         duration=2.0,
         output_step=0.002,

@@ -26,7 +26,7 @@ SPEED = Option("speed", default=1.0, unit="m/s", meaning="start speed of a four-
 
 GRAVITY = 9.81
 # Smallest |cos(theta)| at which x and vx determine the energy.
-TELLING = 0.5
+LEAST_COSINE = 0.5
 # Numbers of windows tried on a file: small ones and those in common use.
 TRIED_WINDOWS = (*range(1, 61), 80, 100, 200, 500, 1000)
 
@@ -137,8 +137,8 @@ def make_branch(windows: int, speed: float) -> RightBranch | None:
     weight = GRAVITY * ((windows + 1) / 2 + windows)
     inertia = (windows + 1) / 3 + windows
     # Rows within 30 degrees of flat are not used. The cranks are slowest at the upper end of this range; a gap
-    # longer than twice the passage time at that speed is not a passage.
-    slowest = np.sqrt(speed * speed + 2.0 * weight / inertia * (1.0 - TELLING))
+    # longer than twice the time of passing at that speed is not a pass.
+    slowest = np.sqrt(speed * speed + 2.0 * weight / inertia * (1.0 - LEAST_COSINE))
     return RightBranch(
         name="parallelogram branch",
         path="circle of B0",
@@ -161,7 +161,7 @@ def one_angle_energy(columns: Columns, windows: int, speed: float) -> Floats:
         rate, height = (y * vx - x * vy) / radius**2, y / radius
     else:
         height = np.copysign(np.sqrt(np.maximum(1.0 - x * x, 0.0)), vx * speed)
-        rate = vx / np.where(np.abs(height) >= TELLING, height, np.nan)
+        rate = vx / np.where(np.abs(height) >= LEAST_COSINE, height, np.nan)
     weight = GRAVITY * ((windows + 1) / 2 + windows)
     inertia = (windows + 1) / 3 + windows
     energy: Floats = inertia / 2.0 * (rate**2 - speed * speed) - weight * (1.0 - height)

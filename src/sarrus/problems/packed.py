@@ -28,7 +28,7 @@ MOST_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
-class OwnProblem:
+class UserProblem:
     """A user-defined problem: its mechanism, the numbers of problem.json, and its reference table.
 
     motion: position, velocity and acceleration of the observed point at the times, (n, 3 dimension).
@@ -118,7 +118,7 @@ def load_packed(folder: str | Path) -> Problem:
         )
     if not (np.isfinite(table).all() and (np.diff(table[:, 0]) > 0).all()):
         raise ValueError(f"{folder / REFERENCE}: numbers must be finite and times increase")
-    return OwnProblem(mechanism, numbers, table[:, 0], table[:, 1:]).problem
+    return UserProblem(mechanism, numbers, table[:, 0], table[:, 1:]).problem
 
 
 def interpolate(times: Floats, motion: Floats) -> Callable[[Floats], Floats]:

@@ -55,7 +55,7 @@ class Limits:
         if self.high is not None:
             parts.append(f"error < {self.low:g} (low), {self.high:g} (high)")
         if self.end_error is not None:
-            parts.append(f"error at the end < {self.end_error:g} m (ours)")
+            parts.append(f"error at the end < {self.end_error:g} m (set by Sarrus)")
         if self.rms is not None:
             parts.append(f"RMS error < {self.rms:g}")
         return "; ".join(parts)

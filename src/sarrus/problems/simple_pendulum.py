@@ -56,7 +56,7 @@ def make_simple_pendulum_a01() -> Problem:
         title="Simple pendulum, A01",
         library="MBS Benchmark A01",
         source="MBS Benchmark library, problem A01; Gonzalez, Dopico, Lugris, Cuadrado 2006",
-        note="845 swings; the limits of the library were not found, that at the end is ours",
+        note="845 swings; the limits of the library were not found, that at the end is set by Sarrus",
         version=1,
         duration=2000.0,
         output_step=0.5,

@@ -68,7 +68,7 @@ def _problem(name: str, title: str, inertia: tuple[float, float, float]) -> Prob
         title=title,
         library="IFToMM",
         source="IFToMM benchmark library, Spatial rigid slider-crank mechanism; Haug 1989, section 12.2",
-        note="ball and cross at the rod; the source's inertia can be read in two ways; limit ours",
+        note="ball and universal joint at the rod; the source is ambiguous about an inertia; limit set by Sarrus",
         version=2,
         duration=5.0,
         output_step=0.01,

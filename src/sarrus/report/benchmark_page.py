@@ -16,6 +16,7 @@ from ..names import shown
 from ..outputs import new_outputs
 from ..runs.benchmark_records import Record, grades, load_benchmark, winners
 from ..runs.provenance import describe_machine, describe_threads, describe_versions
+from ..scene.draw import new_figure
 from .figures import save_page
 from .html_page import REPORT, facts, figures_html, left_out, render, section, sentences, table
 from .plots import work_precision
@@ -184,11 +185,7 @@ def save_benchmark(
 
 def save_work_precision(path: Path, records: list[Record]) -> None:
     """Error of the observed point against CPU time; filled where all limits are met."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Page
-
-    page = Page(figsize=(7.0, 5.0), layout="constrained")
-    FigureCanvasAgg(page)
+    page = new_figure(figsize=(7.0, 5.0), layout="constrained")
     axes = page.subplots()
     methods = list(dict.fromkeys(r["method"] for r in records))
     for n, method in enumerate(methods):

@@ -23,8 +23,15 @@ from ..export import (
 from ..mechanism import MechanismError
 from ..mechanism.files import to_data, to_text
 from ..names import UnknownNameError
-from ..progress import tell
-from ..quantities import clip_spike, clip_unbounded, read_quantity, scales_of, without_noise
+from ..progress import report
+from ..quantities import (
+    clip_spike,
+    clip_unbounded,
+    read_quantity,
+    scales_of,
+    show_number,
+    without_noise,
+)
 from ..result import Result
 from ..runs.columns import Figure, Panel
 from ..scene.player import pack
@@ -183,7 +190,7 @@ def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str
     places = places[: MOST_COLUMNS // (2 * result.model.dimension + 1)]
     all_levels = accelerations and len(places) <= MOST_ACCELERATED
     for k, name in enumerate(names):
-        tell(k, len(names) + len(places))
+        report(k, len(names) + len(places))
         found = result.readings(name)
         keep(name, found)
         # a drive or torsion belongs to its joint
@@ -192,7 +199,7 @@ def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str
         elif name in torsions:
             keep(torsions[name][0].joint, found)
     for k, name in enumerate(places):
-        tell(len(names) + k, len(names) + len(places))
+        report(len(names) + k, len(names) + len(places))
         if not np.ptp(result.position(name), axis=0).any():
             continue
         found = point_columns(result, [name], LEVELS_OF_ALL if all_levels else KEPT)
@@ -338,7 +345,8 @@ def _tiles(result: Result, columns: Columns, unbounded: Unbounded) -> list[tuple
         if names:
             top = max(names, key=lambda name: float(np.nanmax(columns[name], initial=0.0)))
             largest = float(np.nanmax(columns[top], initial=0.0))
-            tiles.append((f"{largest:.3g} {split_unit(top)[1]}", f"{what} {top.removesuffix(end)}"))
+            size = f"{show_number(largest, 3)} {split_unit(top)[1]}"
+            tiles.append((size, f"{what} {top.removesuffix(end)}"))
     return tiles[:6]
 
 
@@ -350,7 +358,8 @@ def _range(values: Floats, unit: str) -> str:
     # values at rounding level are zero, and there is no negative zero
     small = 1e-9 * max(-low, high)
     low, high = (0.0 if abs(x) <= small else x for x in (low, high))
-    return f"{low:.3g} to {high:.3g} {unit}".replace("-", "\N{MINUS SIGN}")
+    text = f"{show_number(low, 3)} to {show_number(high, 3)} {unit}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _model_text(result: Result) -> str:

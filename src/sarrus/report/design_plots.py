@@ -8,33 +8,35 @@ from dataclasses import replace
 import numpy as np
 
 from ..analysis import Design, design
+from ..analysis.design import CONSTANT
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
-from ..quantities import clip_spike
+from ..quantities import clip_spike, clip_unbounded
 from .plots import Curve, Plot, stack
 
+NEEDS_A_DRIVE = (
+    "One drive is needed that moves the whole mechanism: put one motor on a pin or a slider."
+)
 # outputs of a run without a cycle
 OUTPUTS = 721
-# multiple of the median: a larger mechanical advantage is close to a limit position, where it is infinite
-MOST_ADVANTAGE = 10.0
-# fraction of the largest value: a speed that varies less is constant
-CONSTANT = 1e-9
 
 
-def find_design(mechanism: Mechanism, duration: float) -> Design | None:
-    """The design of a mechanism with one drive, over its cycle or else a duration [s]; None if it has none."""
-    if len(mechanism.drives) != 1 or mechanism.user_forces:
-        return None
+def find_design(mechanism: Mechanism, duration: float) -> Design | str:
+    """The design of a mechanism over the cycle or motion of its drive, or a duration [s]; or why it has none."""
+    if len(mechanism.drives) != 1:
+        return NEEDS_A_DRIVE
+    if mechanism.user_forces:
+        return "The design quantities of mechanisms with user forces are not computed."
     try:
         return design(mechanism)
     except (MechanismError, ValueError):
-        # a drive without a cycle, such as a smooth step
+        # a drive without a cycle and without an end
         pass
     try:
         return design(mechanism, np.linspace(0.0, duration, OUTPUTS))
-    except (MechanismError, ValueError):
-        # degrees of freedom without a drive
-        return None
+    except (MechanismError, ValueError) as error:
+        # such as degrees of freedom without a drive
+        return f"{error}."
 
 
 def design_plots(found: Design) -> list[Plot]:
@@ -101,16 +103,11 @@ def _of_outputs(found: Design) -> Iterator[tuple[str, Panels]]:
         }
         if mine:
             panels.append((label, mine))
-    advantages = {name: _bounded(found.mechanical_advantage(name)) for name in found.outputs}
-    yield "Outputs", [*panels, ("mechanical advantage [1]", advantages)]
-
-
-def _bounded(values: Floats) -> Floats:
-    """Values without those close to where they are infinite."""
-    sizes = np.abs(values)
-    known = sizes[np.isfinite(sizes)]
-    most = MOST_ADVANTAGE * float(np.median(known)) if len(known) else 0.0
-    return np.where(sizes <= most, values, np.nan)
+    advantages: dict[str, dict[str, Floats]] = {}
+    for name in found.outputs:
+        label = f"mechanical advantage [{found.advantage_unit(name)}]"
+        advantages.setdefault(label, {})[name] = clip_unbounded(found.mechanical_advantage(name))
+    yield "Outputs", [*panels, *advantages.items()]
 
 
 def _over(title: str, panels: Panels, x: Floats, axis: str, drive: str) -> Plot:

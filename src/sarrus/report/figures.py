@@ -15,6 +15,7 @@ from ..disk import write_file
 from ..outputs import new_output, new_outputs
 from ..problems import Figure, Problem
 from ..result import Result
+from ..scene.draw import new_figure
 
 # a log axis cannot show a violation of exactly zero
 SMALLEST = 1e-18
@@ -31,17 +32,12 @@ def load_early() -> None:
 
 def save_figures(folder: Path, problem: Problem, result: Result) -> list[Path]:
     """Draw the figures as PNG; returns their paths."""
-    # matplotlib loads slowly, and without a screen it needs a separate canvas
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Page
-
     columns = problem.result_columns(result)
     references = problem.reference_columns(result.times)
     with new_outputs(folder) as stage:
         for figure, name in zip(problem.figures, figure_names(problem), strict=True):
             height = max(3.5, 0.9 + 1.75 * len(figure.panels))
-            page = Page(figsize=(7.0, height), layout="constrained")
-            FigureCanvasAgg(page)
+            page = new_figure(figsize=(7.0, height), layout="constrained")
             _draw(page, figure, columns, references, result.method)
             page.suptitle(f"{problem.title}: {figure.title}", fontsize=11)
             save_page(stage / name, page)

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..lazy import module_on_use
 from ..scene.player import asset, inline_json, make_policy
 from .plots import Plot
+
+plotly_offline = module_on_use("plotly.offline")
 
 # file name for one run, several runs, or a benchmark
 REPORT = "report.html"
@@ -28,9 +31,7 @@ def render(
     script: str = "",
 ) -> str:
     """The whole file; body: sections, already escaped; script: the additional script of this page."""
-    from plotly.offline import get_plotlyjs
-
-    scripts = [get_plotlyjs(), asset("player.js"), _own("plots.js"), _own("page.js")]
+    scripts = [plotly_offline.get_plotlyjs(), asset("player.js"), _own("plots.js"), _own("page.js")]
     scripts += [script] if script else []
     run = "\n".join(f"<script>{text}</script>" for text in scripts)
     return f"""<!DOCTYPE html>

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..disk import made_folder, new_file, write_file
+from ..lazy import module_on_use
 from ..names import short
 from ..outputs import check_outputs, new_outputs
 from ..scene import Camera, Scene
-from ..scene.draw import GREY, INK, PAPER, Picture, as_shown
+from ..scene.draw import GREY, INK, PAPER, Picture, as_shown, new_figure
+
+pillow_image = module_on_use("PIL.Image")
 
 # file extensions and their encoders: with these settings lines have no halo
 FILMS = {".mp4": ("libx264", "-crf", "10"), ".avi": ("mpeg4", "-qscale:v", "6"), ".gif": ()}
@@ -157,27 +160,21 @@ def _explain_encoder(path: Path, half: Path) -> NoReturn:
 
 def _save_pictures(folder: Path, stem: str, scene: Scene, film: Film, on_frame: OnFrame) -> None:
     """Write one picture per frame, all of them or none."""
-    from PIL import Image
-
     count = len(film.times(scene))
     names = [f"{stem}-{i:0{len(str(count - 1))}d}.png" for i in range(count)]
     check_outputs(folder, names)
     with new_outputs(folder) as stage:
         for i, frame in enumerate(draw_frames(scene, film)):
             content = io.BytesIO()
-            Image.fromarray(frame).save(content, format="png")
+            pillow_image.fromarray(frame).save(content, format="png")
             write_file(stage / names[i], content.getvalue())
             on_frame(i + 1, count)
 
 
 def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
     """The frames, (height, width, 3), one after another."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Page
-
     width, height = film.size
-    page = Page(figsize=(width / 100, height / 100), dpi=100, facecolor=PAPER)
-    canvas = FigureCanvasAgg(page)
+    page = new_figure(figsize=(width / 100, height / 100), dpi=100, facecolor=PAPER)
     picture = Picture(scene, page.add_axes((0.02, 0.03, 0.96, 0.85)), Camera())
     size = max(7.0, 0.013 * width)
     line: dict[str, Any] = {"va": "top", "fontsize": size, "color": INK}
@@ -190,8 +187,8 @@ def draw_frames(scene: Scene, film: Film) -> Iterator[NDArray[np.uint8]]:
     for time in film.times(scene):
         picture.show(float(time))
         clock.set_text(f"t = {time:.2f} s{speed}")
-        canvas.draw()
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        page.canvas.draw()
+        yield np.asarray(page.canvas.buffer_rgba())[..., :3].copy()
 
 
 def _short(name: str, most: int = 48) -> str:

@@ -160,7 +160,7 @@ def _traces(
     if len(in_legend) < 2:
         for trace in traces:
             trace["legend"] = False
-    note = f"Long curves are thinned out to the extremes of {MOST_POINTS // 2} stretches."
+    note = f"Long curves are reduced to the extremes of {MOST_POINTS // 2} intervals."
     return traces, [note] if thinned else []
 
 

@@ -149,16 +149,19 @@ def _design_card(
     """The design quantities of mechanisms with one drive, in sentences and plots, which join the figures."""
     cards, cycles = [], []
     for run, label in _both(runs, labels):
+        if not run.result.mechanism.drives:
+            continue
         found = find_design(run.result.mechanism, run.record["duration"])
-        if found is None:
+        if isinstance(found, str):
+            cards.append(_head(label, len(runs) == 1) + sentences([found]))
             continue
         cycles.append(found.period is not None)
         plots = design_plots(found)
         text = sentences(str(found).splitlines())
         cards.append(_head(label, len(runs) == 1) + text + figures_html(plots, len(figures)))
         figures += plots
-    over = "over a cycle of the drive" if all(cycles) else "over the run"
-    return [fold(f"Design: {over}", "".join(cards), "design")] if cards else []
+    over = ": over a cycle of the drive" if all(cycles) else ": over the motion of the drive"
+    return [fold(f"Design{over if cycles else ''}", "".join(cards), "design")] if cards else []
 
 
 def _groups(runs: Sequence[RunFolder]) -> dict[str, list[int]]:
@@ -331,7 +334,7 @@ def _rank_cards(run: RunFolder, label: str, single: bool) -> list[str]:
     lines = record["verdict"]["text"]
     verdict = "".join(f"<p>{escape(line.strip())}</p>" for line in lines)
     if record["verdict"]["crossings"] is None:
-        text = f"The method {record['method']} does not watch for crossings; series does."
+        text = f"The method {record['method']} does not monitor crossings; series does."
         crossings = f"<h3>Crossings</h3><p>{escape(text)}</p>"
     else:
         crossings = _marks(run, CROSSING, "crossing") + _marks(run, NEAR, "near-singular moment")

@@ -172,7 +172,7 @@ def load_run(folder: Path, *, verify: bool = True) -> RunFolder:
     path = folder / DATA
     if not path.exists():
         raise RunFolderError(
-            f"{path} is missing; repeat the run: {RECORD} alone does not tell how it moved"
+            f"{path} is missing; repeat the run: {RECORD} alone does not contain the motion"
         )
     try:
         run = _read_motion(folder, record, load_arrays(path, PICTURES, verify))

@@ -11,7 +11,15 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    model_validator,
+)
 
 from ..disk import read_file
 from ..names import shown
@@ -80,7 +88,9 @@ class JudgementRecord(RecordPart):
     left_at: Measured = None
     branch: Text | None = None
     findings: list[Text] = Field(default_factory=list)
-    untold: list[Text] = Field(default_factory=list)
+    undetermined: list[Text] = Field(
+        default_factory=list, validation_alias=AliasChoices("undetermined", "untold")
+    )
 
 
 class ProblemRecord(RecordPart):

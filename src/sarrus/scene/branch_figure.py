@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
+from .draw import new_figure
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -26,14 +27,10 @@ def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[st
 
     paths: displacements of the coordinates.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    names = list(points) or telling_points(model, paths)
+    names = list(points) or distinguishing_points(model, paths)
     together = 1 < len(names) <= MOST_PANELS and bool(paths)
     panels = max(len(names), 1) + together
-    page: Any = Figure(figsize=(3.4 * panels + 0.6, 3.4), layout="constrained")
-    FigureCanvasAgg(page)
+    page = new_figure(figsize=(3.4 * panels + 0.6, 3.4), layout="constrained")
     spatial = model.dimension == 3
     for k, name in enumerate(names):
         axes = page.add_subplot(1, panels, k + 1, projection="3d" if spatial else None)
@@ -67,7 +64,7 @@ def _draw_together(page: Any, panels: int, names: list[str], travel: list[list[F
     axes.tick_params(labelsize=7)
 
 
-def telling_points(model: Model, paths: list[Floats]) -> list[str]:
+def distinguishing_points(model: Model, paths: list[Floats]) -> list[str]:
     """Names of points whose travels distinguish the branches.
 
     The first one moves most. The travel of the next deviates most from a multiple of that of the first, as it does

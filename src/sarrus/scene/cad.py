@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats
 from ..disk import write_file
@@ -274,9 +275,7 @@ def _mesh(
 
 def _quaternions(turns: Floats) -> Floats:
     """Unit quaternions x, y, z, w of rotation matrices, without jumps of sign, (n, 4)."""
-    from scipy.spatial.transform import Rotation
-
-    q = Rotation.from_matrix(turns).as_quat()
+    q = scipy.spatial.transform.Rotation.from_matrix(turns).as_quat()
     flips = np.cumprod(np.where(np.einsum("ti,ti->t", q[1:], q[:-1]) < 0, -1.0, 1.0))
     q[1:] *= flips[:, None]
     return np.asarray(q)

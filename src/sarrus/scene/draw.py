@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..lazy import module_on_use
 from ..names import shown
 from .scene import CROSSING, Camera, Scene
 from .sketch import GROUND, Sign
+
+figure_module = module_on_use("matplotlib.figure")
+agg = module_on_use("matplotlib.backends.backend_agg")
+collections = module_on_use("matplotlib.collections")
 
 # the same light colours as on the page; suitable for colour-blind readers (after Okabe and Ito)
 INK, PAPER, GREY = "#1d2733", "#ffffff", "#6b7684"
@@ -67,8 +72,6 @@ class Picture:
     """A matplotlib axes that shows a scene at any time."""
 
     def __init__(self, scene: Scene, axes: Any, camera: Camera | None = None) -> None:
-        from matplotlib.collections import LineCollection, PolyCollection
-
         self.scene, self.axes = scene, axes
         self.camera = camera or Camera()
         width, height = axes.get_window_extent().size
@@ -100,15 +103,21 @@ class Picture:
                 at = scene.at(crossings)[:, scene.observed]
                 at = self.camera.project(at, scene.sketch.up)[:, :2]
                 axes.plot(*at.T, "D", mfc="none", mec=PURPLE, ms=7, mew=1.4, zorder=5.8)
-        self.plates = PolyCollection([], facecolors=[], edgecolors=EDGE, linewidths=edge, zorder=2)
-        self.guides = LineCollection([], colors=EDGE, linewidths=edge, zorder=2.2)
-        self.blocks = PolyCollection(
-            [], facecolors=EARTH, edgecolors=EDGE, linewidths=edge, zorder=2.5
+        self.plates = collections.PolyCollection(
+            [], facecolors=[], edgecolors=EDGE, linewidths=edge, zorder=2
         )
-        self.bars = LineCollection([], capstyle="round", joinstyle="round", zorder=3)
-        self.springs = LineCollection([], colors=GREY, linewidths=1.5 * edge, zorder=3.2)
-        self.motors = LineCollection([], colors=ACCENT, linewidths=1.8 * edge, zorder=5.5)
-        self.lines = LineCollection([], colors=EDGE, zorder=4, capstyle="butt")
+        self.guides = collections.LineCollection([], colors=EDGE, linewidths=edge, zorder=3.3)
+        self.blocks = collections.PolyCollection(
+            [], facecolors=EARTH, edgecolors=EDGE, linewidths=edge, zorder=3.5
+        )
+        self.bars = collections.LineCollection([], capstyle="round", joinstyle="round", zorder=3)
+        self.springs = collections.LineCollection(
+            [], colors=GREY, linewidths=1.5 * edge, zorder=3.2
+        )
+        self.motors = collections.LineCollection(
+            [], colors=ACCENT, linewidths=1.8 * edge, zorder=5.5
+        )
+        self.lines = collections.LineCollection([], colors=EDGE, zorder=4, capstyle="butt")
         for collection in (
             self.plates,
             self.guides,
@@ -174,9 +183,12 @@ class Picture:
                 balls += list(flat[list(sign.points)])
             elif sign.glyph in ("ball", "point"):
                 balls.append(flat[sign.points[0]])
-            else:
+            elif sign.glyph != "slider":
                 pins.append(flat[sign.points[-1]])
-            if sign.driven:
+            if sign.driven and sign.glyph in ("slider", "link"):
+                way = sign.points if sign.glyph == "link" else sign.lines[0]
+                motors += push(flat[list(way)], self.sign)
+            elif sign.driven:
                 motors += motor(flat[sign.point], 1.2 * wide)
             if sign.torsion:
                 springs.append(spiral(flat[sign.point], wide))
@@ -200,8 +212,6 @@ class Picture:
 
     def _draw_ground(self, edge: float) -> None:
         """Triangles on hatched ground below the joints fixed to it."""
-        from matplotlib.collections import LineCollection, PolyCollection
-
         sketch, s = self.scene.sketch, self.sign
         triangles, strokes = [], []
         places = np.array(sketch.places).reshape(-1, sketch.dimension)
@@ -213,13 +223,14 @@ class Picture:
                 left = x - 1.3 * s + 0.65 * k * s
                 strokes.append([(left, y - 1.5 * s), (left - 0.45 * s, y - 2.1 * s)])
         self.axes.add_collection(
-            PolyCollection(
+            collections.PolyCollection(
                 triangles, facecolors=EARTH, edgecolors=EDGE, linewidths=edge, zorder=1.5
             ),
             autolim=False,
         )
         self.axes.add_collection(
-            LineCollection(strokes, colors=EDGE, linewidths=edge, zorder=1.5), autolim=False
+            collections.LineCollection(strokes, colors=EDGE, linewidths=edge, zorder=1.5),
+            autolim=False,
         )
 
 
@@ -279,6 +290,20 @@ def motor(middle: Floats, radius: float) -> list[Floats]:
     return [arc, head]
 
 
+def push(line: Floats, size: float) -> list[Floats]:
+    """An arrow with two heads along a driven slider, next to its middle."""
+    d = line[1] - line[0]
+    length = float(np.linalg.norm(d))
+    along = d / length if length > 0 else np.array([1.0, 0.0])
+    side = np.array([-along[1], along[0]])
+    ends = line.mean(axis=0) + 1.2 * size * side + 1.5 * size * np.outer((-1.0, 1.0), along)
+    heads = [
+        tip + 0.4 * size * np.array([back * along + side, (0.0, 0.0), back * along - side])
+        for tip, back in zip(ends, (1.0, -1.0), strict=True)
+    ]
+    return [ends, *heads]
+
+
 def zigzag(start: Floats, end: Floats, width: float) -> Floats:
     """The polyline of a spring between two points."""
     along = end - start
@@ -292,3 +317,10 @@ def zigzag(start: Floats, end: Floats, width: float) -> Floats:
     parts += [0.86, 1.0]
     shifts += [0.0, 0.0]
     return np.asarray(start + np.array(parts)[:, None] * along + np.array(shifts)[:, None] * side)
+
+
+def new_figure(kind: Any = None, **given: Any) -> Any:
+    """A matplotlib figure that needs no screen; kind: its class, if not matplotlib's own."""
+    page = (kind or figure_module.Figure)(**given)
+    agg.FigureCanvasAgg(page)
+    return page

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 from ..mechanism.mechanism import PARTS
-from .draw import ACCENT, PURPLE, Picture, as_shown
+from .draw import ACCENT, PAPER, PURPLE, Picture, as_shown, figure_module, new_figure
 from .scene import Scene
 from .sketch import Sketch, make_sketch
 
@@ -96,6 +97,8 @@ def draw_into(ax: Any, sides: Sequence[ResultCurves]) -> Any:
     return ax
 
 
+# characters in a line of a vertical label
+LABEL_WIDTH = 17
 # line styles of the results that are compared
 LINES = ("-", "--", ":", "-.")
 
@@ -134,8 +137,7 @@ def _named(letter: str, sides: Sequence[ResultCurves], n: int) -> str:
 
 def _new_figure(**given: Any) -> Any:
     """A figure that a notebook shows without a magic command."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    Figure: Any = figure_module.Figure
 
     class ShownFigure(Figure):
         """A figure that renders itself as an image."""
@@ -145,14 +147,15 @@ def _new_figure(**given: Any) -> Any:
             self.savefig(content, format="png", dpi=90)
             return content.getvalue()
 
-    page: Any = ShownFigure(**given)
-    FigureCanvasAgg(page)
-    return page
+    return new_figure(ShownFigure, **given)
 
 
 def _stacked(label: str) -> str:
-    """A long label split into lines: name, quantity, unit."""
-    return label if len(label) < 18 else label.replace(".", "\n", 1).replace(" [", "\n[")
+    """A long label split into lines that are not longer than a panel is high: name, words, unit."""
+    if len(label) <= LABEL_WIDTH:
+        return label
+    lines = label.replace(".", "\n", 1).replace(" [", "\n[").splitlines()
+    return "\n".join(part for line in lines for part in wrap(line, LABEL_WIDTH) or [""])
 
 
 def draw_mechanism(mechanism: Mechanism) -> Any:
@@ -183,8 +186,12 @@ def _write_names(axes: Any, flat: Floats, sketch: Sketch) -> None:
     for sign in sketch.signs:
         x, y = np.round(flat[list(sign.points)].mean(axis=0)[:2], 9)
         labels[x, y] = f"{labels[x, y]}, {sign.name}" if (x, y) in labels else sign.name
+    from matplotlib.patheffects import withStroke
+
+    # readable on bars of any colour
+    halo = [withStroke(linewidth=2.5, foreground=PAPER)]
     for at, name in labels.items():
-        away = {"xytext": (6, 6), "textcoords": "offset points"}
+        away = {"xytext": (6, 6), "textcoords": "offset points", "path_effects": halo}
         axes.annotate(as_shown(name), at, fontsize=8, color=ACCENT, **away)
 
 

@@ -790,11 +790,13 @@ const Sarrus = (() => {
         else if (s.glyph === "square") {
           const [px, py] = at(end), half = 0.45 * bar + 1;
           c.fillStyle = colors.edge; c.fillRect(px - half, py - half, 2 * half, 2 * half);
-        } else {
+        } else if (s.glyph !== "slider") {
           const [px, py] = at(end);
           pins.moveTo(px + radius, py); pins.arc(px, py, radius, 0, 2 * Math.PI);
         }
-        if (s.driven) this.ring(c, at(end), 0.9 * bar + 3, colors.accent, 1.6 * edge);
+        const way = s.glyph === "slider" ? s.lines[0] : s.glyph === "link" ? s.points : null;
+        if (s.driven && way) this.push(c, at(way[0]), at(way[1]), sign + 3, colors.accent, 1.6 * edge);
+        else if (s.driven) this.ring(c, at(end), 0.9 * bar + 3, colors.accent, 1.6 * edge);
         if (s.torsion) this.spiral(c, at(end), 0.9 * bar + 2, colors.soft, 1.3 * edge);
       }
       c.fillStyle = colors.joint; c.fill(pins);
@@ -817,6 +819,21 @@ const Sarrus = (() => {
       c.fillStyle = color; c.fill();
       c.font = "bold 11px system-ui, sans-serif"; c.textAlign = "center"; c.textBaseline = "middle";
       c.fillText("M", x + 0.75 * radius + 7, y - 0.75 * radius - 6);
+    }
+
+    // a motor of a slider: an arrow with two heads along it, next to its middle
+    push(c, [x1, y1], [x2, y2], size, color, width) {
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1, tx = (x2 - x1) / length, ty = (y2 - y1) / length;
+      const x = (x1 + x2) / 2 + size * ty, y = (y1 + y2) / 2 - size * tx, half = 1.3 * size;
+      c.beginPath(); c.moveTo(x - half * tx, y - half * ty); c.lineTo(x + half * tx, y + half * ty);
+      for (const way of [-half, half]) {
+        const px = x + way * tx, py = y + way * ty, back = -Math.sign(way) * 5;
+        c.moveTo(px + back * tx - 4 * ty, py + back * ty + 4 * tx); c.lineTo(px, py);
+        c.lineTo(px + back * tx + 4 * ty, py + back * ty - 4 * tx);
+      }
+      c.lineWidth = width; c.strokeStyle = color; c.stroke();
+      c.font = "bold 11px system-ui, sans-serif"; c.textAlign = "center"; c.textBaseline = "middle";
+      c.fillStyle = color; c.fillText("M", x + 9 * ty, y - 9 * tx);
     }
 
     spiral(c, [x, y], radius, color, width) {

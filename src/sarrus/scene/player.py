@@ -117,7 +117,7 @@ def scene_payload(scene: Scene, most: int = MOST_NUMBERS) -> dict[str, Any]:
         "observed_name": scene.observed_name,
         **_trace(scene),
         "marks": [vars(m) for m in scene.marks],
-        "said": _said(scene, frames, wanted),
+        "said": _omissions(scene, frames, wanted),
     }
 
 
@@ -133,7 +133,7 @@ def _trace(scene: Scene) -> dict[str, Any]:
     return {"trace": pack(path), "trace_step": scene.end / (count - 1)}
 
 
-def _said(scene: Scene, frames: int, wanted: int) -> list[str]:
+def _omissions(scene: Scene, frames: int, wanted: int) -> list[str]:
     """Sentences on what the picture omits."""
     said = []
     if 1 < frames < wanted:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats
 from ..kinematics.configuration import LINK, measure_length
@@ -21,7 +22,7 @@ GROUND = -1
 # fractions of the typical link: half an axis, a guide beyond its slider, half a slider, half a plane's patch
 AXIS, GUIDE, BLOCK, PATCH = 0.09, 0.35, 0.12, 0.3
 # a body is a plate if its centre of mass is this far from the line of its two joints
-BESIDE = 0.05
+OFF_LINE = 0.05
 
 _GLYPHS = {kind.value: kind.row.glyph for kind in JointKind}
 
@@ -331,7 +332,7 @@ _SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1))
 def _rank(arms: Floats) -> int:
     """The number of directions that the points visibly span: 5 percent count as zero."""
     sizes = np.linalg.svd(arms, compute_uv=False)
-    return int((sizes > BESIDE * max(sizes.max(initial=0.0), 1e-12)).sum())
+    return int((sizes > OFF_LINE * max(sizes.max(initial=0.0), 1e-12)).sum())
 
 
 def _main_direction(places: Floats) -> Floats:
@@ -340,14 +341,12 @@ def _main_direction(places: Floats) -> Floats:
 
 def _faces(places: Floats) -> list[list[int]]:
     """Outline of points in a plane, or the triangles around points in space."""
-    from scipy.spatial import ConvexHull
-
     arms = places - places.mean(axis=0)
     axes = np.linalg.svd(arms)[2]
     if _rank(arms) < 2:
         along = arms @ axes[0]
         return [[int(np.argmin(along)), int(np.argmax(along))]]
     if _rank(arms) < 3:
-        hull = ConvexHull(arms @ axes[:2].T)
+        hull = scipy.spatial.ConvexHull(arms @ axes[:2].T)
         return [[int(i) for i in hull.vertices]]
-    return [[int(i) for i in face] for face in ConvexHull(arms).simplices]
+    return [[int(i) for i in face] for face in scipy.spatial.ConvexHull(arms).simplices]

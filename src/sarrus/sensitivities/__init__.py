@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from .differentiate import RecipeSensitivities
 
 # the compiler and SciPy load slowly: modules are loaded on first use
-__getattr__ = load_on_use(__name__, {"Sensitivity": "tangent", "Validity": "validity"})
+__getattr__ = load_on_use(
+    __name__,
+    {
+        "EnsembleSensitivity": "ensemble_derivatives",
+        "Sensitivity": "tangent",
+        "Validity": "validity",
+    },
+)
 
 
 def sensitivity(
@@ -51,6 +58,21 @@ def sensitivity(
     ------
     MechanismError
         If the function cannot be differentiated, or if no mechanism exists in the direction of an argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sarrus
+    >>> def build(length):
+    ...     m = sarrus.Mechanism("pendulum")
+    ...     end = (length * np.sin(0.4), -length * np.cos(0.4))
+    ...     rod = m.rod("rod", (0, 0), end, mass=1.0)
+    ...     m.revolute("A", m.ground, rod, at=(0, 0))
+    ...     m.point("tip", rod, at=end)
+    ...     return m
+    >>> found = sarrus.sensitivity(build, {"length": 0.8}, ["tip"], 1.0)
+    >>> round(float(found["tip", "length"].values[-1, 0]), 6)
+    -0.926543
     """
     from .differentiate import of_recipe
 

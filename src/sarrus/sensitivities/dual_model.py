@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,8 +11,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels.applied_forces import Loads, make_loads
-from ..kernels.dual import RATES
-from ..kernels.layout import Form, make_dual
+from ..kernels.dual import RATES, make_duals
+from ..kernels.layout import Form, make_dual, set_apart
 from ..mechanism import Mechanism
 from ..mechanism.part_arrays import read_parts
 from ..model import Model
@@ -20,6 +20,10 @@ from ..model.build import make_blueprint
 from ..model.structure import describe
 from ..tangent_numbers import split_tangents
 from ..tracing import UntracedError
+
+# numbers of a form that depend on dimensions, and on masses and constant forces
+DRAWN = ("D_val", "e0", "sq_c", "bl_c", "phi0", "C_val")
+INERT = ("M_val", "Q", "K_M_val")
 
 
 class DefinitionNumbers(NamedTuple):
@@ -33,16 +37,26 @@ class DefinitionNumbers(NamedTuple):
 class DualModel:
     """A model, and for each parameter a model that contains the derivatives of all its numbers.
 
-    mechanism: the same mechanism with numbers of a `TangentTape`; numbers, slopes: all numbers of the model in one
-    row.
+    mechanism: the same mechanism with numbers of a `TangentTape`; slopes: derivatives of all numbers of the model;
+    known_numbers: these numbers, if they are known already.
     """
 
     mechanism: Mechanism
     model: Model
     rates: tuple[Model, ...]
-    numbers: Floats = field(repr=False)
     slopes: Floats = field(repr=False)
+    known_numbers: Floats | None = field(default=None, repr=False)
     drawing: DefinitionNumbers | None = field(default=None, repr=False)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """All numbers of the model in one row, as `slopes` has their derivatives."""
+        if self.known_numbers is not None:
+            return self.known_numbers
+        assert self.drawing is not None
+        found = self.model.structure.follow(self.drawing.numbers)
+        assert found is not None
+        return found
 
     def keeps_structure(self, lane: int, h: float) -> bool:
         """Whether the mechanism with one parameter increased by h is valid and has a model of this structure.
@@ -52,6 +66,8 @@ class DualModel:
         structure = self.model.structure
         if self.drawing is None or structure.replay is None or not structure.is_sound:
             return False
+        if not self.drawing.rates[:, lane].any():
+            return True
         moved = self.drawing.numbers + h * self.drawing.rates[:, lane]
         return structure.replay.one(moved.tolist()) is not None
 
@@ -62,18 +78,28 @@ class DualModel:
         return structure.blueprint.make(mechanism, values, structure)
 
     def make_form(self, scales: Floats) -> Form:
-        """The quadratic form in dual numbers; scales: of each parameter."""
-        # eps and rho do not change the solution
-        zero = np.zeros(self.model.equations)
-        found = [m.form._replace(eps=zero, rho=zero) for m in self.rates]
-        return make_dual(self.model.form, _stack(found, scales))
+        """The quadratic form in dual numbers; scales: of each parameter.
+
+        Numbers that no parameter changes stay doubles, which is faster. eps and rho do not change the solution.
+        """
+        drawn = any(any(getattr(m.form, name).any() for name in DRAWN) for m in self.rates)
+        names = (*INERT, *DRAWN) if drawn else INERT
+        found = {
+            name: make_duals(
+                getattr(self.model.form, name),
+                _stack([getattr(m.form, name) for m in self.rates], scales),
+            )
+            for name in names
+        }
+        return set_apart(self.model.form._replace(**found), "Dual" if drawn else "Inert")
 
     def make_loads(self, scales: Floats, order: int) -> Loads | None:
         """Applied forces and drives in dual numbers, with memory for series up to an order."""
         loads = make_loads(self.model.loads, order)
         if loads is None:
             return None
-        return make_dual(loads, _stack([make_loads(m.loads, order) for m in self.rates], scales))
+        found = zip(*(_floats(make_loads(m.loads, order)) for m in self.rates), strict=True)
+        return make_dual(loads, (_stack(arrays, scales) for arrays in found))
 
     def find_scales(self, start: Floats) -> Floats:
         """Scale of each parameter, so that no derivative is larger than the model's numbers of its kind.
@@ -88,18 +114,18 @@ class DualModel:
         """Largest derivative by each parameter, over the model's largest number of its kind."""
         values = [*_floats(self.model.form), *_floats(self.model.loads)]
         # numbers in a column are of the same kind
-        largest = [_largest(x) for x in values]
-        out = []
-        for rates in self.rates:
-            found = zip([*_floats(rates.form), *_floats(rates.loads)], largest, strict=True)
-            out.append(max(float((np.abs(x) / y).max(initial=0.0)) for x, y in found))
-        return np.array(out)
+        out = np.zeros(len(self.rates))
+        for p, rates in enumerate(self.rates):
+            found = zip([*_floats(rates.form), *_floats(rates.loads)], values, strict=True)
+            changed = ((x, y) for x, y in found if x.size and x.any())
+            out[p] = max((float((np.abs(x) / _largest(y)).max()) for x, y in changed), default=0.0)
+        return out
 
+    @cached_property
     def moves_constraints(self) -> list[bool]:
         """Whether each parameter changes the constraint equations: geometric parameters and those of drives do."""
-        names = ("D_val", "e0", "sq_c", "bl_c", "phi0")
         return [
-            any(getattr(m.form, name).any() for name in names)
+            any(getattr(m.form, name).any() for name in DRAWN)
             or any(x.any() for x in _floats(m.loads.drives))
             for m in self.rates
         ]
@@ -118,7 +144,7 @@ def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel
         blueprint.make(model.mechanism, np.ascontiguousarray(rates[:, p]), model.structure)
         for p in range(count)
     )
-    return DualModel(mechanism, model, tuple(made), values, rates)
+    return DualModel(mechanism, model, tuple(made), rates, values)
 
 
 def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
@@ -128,8 +154,7 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
     if structure.replay is None or traced is None or plain is None or traced.key != plain.key:
         return None
     values, rates = split_tangents(traced.numbers, count)
-    made = structure.follow(values)
-    if not np.array_equal(values, plain.numbers) or made is None:
+    if not np.array_equal(values, plain.numbers):
         return None
     numbers = values.tolist()
     slopes = np.array([structure.replay.tangent(numbers, rate.tolist()) for rate in rates.T]).T
@@ -138,7 +163,7 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
         for p in range(count)
     )
     return DualModel(
-        mechanism, model, tuple(models), made, slopes, DefinitionNumbers(values, rates)
+        mechanism, model, tuple(models), slopes, drawing=DefinitionNumbers(values, rates)
     )
 
 
@@ -156,10 +181,9 @@ def _floats(arrays: Any) -> Iterator[Floats]:
             yield x
 
 
-def _stack(found: list[Any], scales: Floats) -> Iterator[Floats]:
-    """Derivatives of each array by all parameters, (..., RATES)."""
-    for arrays in zip(*map(_floats, found), strict=True):
-        out = np.zeros((*arrays[0].shape, RATES))
-        for p, (x, scale) in enumerate(zip(arrays, scales, strict=True)):
-            out[..., p] = scale * x
-        yield out
+def _stack(arrays: Sequence[Floats], scales: Floats) -> Floats:
+    """Derivatives of an array by all parameters, (..., RATES)."""
+    out = np.zeros((*arrays[0].shape, RATES))
+    for p, (x, scale) in enumerate(zip(arrays, scales, strict=True)):
+        out[..., p] = scale * x
+    return out

@@ -23,7 +23,7 @@ from .validity import (
     Validity,
     check_crossings,
 )
-from .variation import Rates, Variation, VariationError
+from .variation import OutputRates, Variation, VariationError
 
 if TYPE_CHECKING:
     from ..methods.outcome import Motion
@@ -134,13 +134,13 @@ class RunDerivatives:
         dual = self._dual(lanes)
         # derivatives by parameters that leave the constraints unchanged exist through crossings
         validities = [Validity() for _ in lanes]
-        if any(dual.moves_constraints()):
+        if any(dual.moves_constraints):
             validities = check_crossings(
                 dual, self.result.times, self.result.coordinates,
                 np.array([c.time for c in self.crossings]),
                 np.array([c.coordinates for c in self.crossings]),
             )  # fmt: skip
-        for lane, moves in enumerate(dual.moves_constraints()):
+        for lane, moves in enumerate(dual.moves_constraints):
             validities[lane] = self._check_structure(
                 lanes[lane], dual, lane, moves, validities[lane]
             )
@@ -155,7 +155,7 @@ class RunDerivatives:
             if group.failure and group.reached < ends[0]:
                 validity = Validity(group.reached, group.failure, validity.defect)
             tangent = RunTangent(self, parameter, validity, lane, group)
-            if dual.moves_constraints()[lane] and len(self.crossings) and group.reached > 0.0:
+            if dual.moves_constraints[lane] and len(self.crossings) and group.reached > 0.0:
                 tangent.validity = self._confirm(lanes[lane], tangent, group.scale(lane))
             out.append(tangent)
         return out
@@ -269,7 +269,7 @@ class ParameterGroup:
         # near a singular configuration the error of the derivatives is the error of the motion divided by a small
         # pivot: if their steps become ever smaller, they need a more accurate motion, and derivatives by
         # parameters that change the constraints always do
-        sources = ["precise"] if any(dual.moves_constraints()) else ["dense", "precise"]
+        sources = ["precise"] if any(dual.moves_constraints) else ["dense", "precise"]
         for source in sources:
             motion = polynomials(run.precise if source == "precise" else run.dense)
             self.variation = Variation(dual, self._start, motion, until)
@@ -290,6 +290,6 @@ class ParameterGroup:
         return self.variation.reached
 
     @cached_property
-    def rates(self) -> list[Rates]:
+    def rates(self) -> OutputRates:
         """Derivatives at the outputs, by each parameter."""
-        return self.variation.rates(self._run.result.record)
+        return self.variation.outputs(self._run.result.record)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..arrays import Floats
@@ -10,6 +12,9 @@ from ..model import Model
 from ..tangent_numbers import split_tangents
 from ..thresholds import TYPED_VELOCITY
 from .dual_model import DualModel
+
+# regularisation of redundant equations, over the inverse of the largest mass, and refinements that remove it
+REGULARISED, REFINEMENTS = 1e-10, 3
 
 
 def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Floats:
@@ -27,18 +32,18 @@ def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Flo
     M, (A, labels) = dual.model.dense_mass(), _rows(dual.model, dual.model)
     if not len(labels) or not (velocity.any() or _is_given(dual)):
         return out
-    y = np.linalg.lstsq(A.T, -M @ velocity, rcond=None)[0]
-    K = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
-    inverse = np.linalg.pinv(K, rcond=1e-12, hermitian=True)
+    solve = _make_solver(M, A)
+    y = solve(-M @ velocity, np.zeros(len(A)))[len(velocity) :]
     scales = dual.find_scales(out)
     for p, (rates, name) in enumerate(zip(dual.rates, names, strict=True)):
         dA, _ = _rows(dual.model, rates)
         side = _side_rates(dual, rates, p, count) - dA @ velocity
-        x = inverse @ np.append(-rates.dense_mass() @ velocity - dA.T @ y, side)
-        w = x[: len(velocity)]
+        w = solve(-rates.times_mass(velocity) - dA.T @ y, side)[: len(velocity)]
         missed = np.abs(A @ w - side)
         size = np.abs(side).max(initial=0.0)
-        worst = int(np.argmax(missed))
+        # least squares divides a contradiction equally, so rounding decides ties: a given velocity is named first
+        given = missed * (np.arange(len(missed)) >= dual.model.equations)
+        worst = int(np.argmax(given if 2 * given.max() > missed.max() else missed))
         # rounding of the velocity itself, for a parameter change of its own scale
         noise = TYPED_VELOCITY * np.abs(velocity).max(initial=0.0) / scales[p]
         if missed[worst] > np.sqrt(TYPED_VELOCITY) * size + noise:
@@ -49,6 +54,30 @@ def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Flo
             )
         out[p] = w
     return out
+
+
+def _make_solver(M: Floats, A: Floats) -> Callable[[Floats, Floats], Floats]:
+    """Solves M x + A^T y = f, A x = g for (x, y), also with redundant rows of A or massless coordinates."""
+    n = len(M)
+    K = np.zeros((n + len(A), n + len(A)))
+    K[:n, :n], K[:n, n:], K[n:, :n] = M, A.T, A
+    # as in kernels/solve.py: the rows of A stiffen massless coordinates, and redundant rows become solvable
+    stiff = np.abs(M).max(initial=0.0) * A.T
+    regular = K.copy()
+    regular[:n, :n] += stiff @ A
+    regular[n:, n:] -= REGULARISED / max(np.abs(M).max(initial=0.0), 1e-300) * np.eye(len(A))
+    inverse = np.linalg.inv(regular)
+
+    def solve(f: Floats, g: Floats) -> Floats:
+        side = np.concatenate([f, g])
+        x, left = np.zeros(len(K)), side.copy()
+        for _ in range(1 + REFINEMENTS):
+            left[:n] += stiff @ left[n:]
+            x += inverse @ left
+            left = side - K @ x
+        return x
+
+    return solve
 
 
 def _is_given(dual: DualModel) -> bool:

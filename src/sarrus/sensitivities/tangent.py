@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,12 @@ class Sensitivity:
     velocity: Floats | None = None
     acceleration: Floats | None = None
     time_rates: Floats | None = None
-    energy_error: float = np.nan
+    tangent: RunTangent | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def energy_error(self) -> float:
+        """Drift of the derivative of the energy, see above."""
+        return np.nan if self.tangent is None else self.tangent.energy_error
 
     @property
     def position(self) -> Floats:
@@ -107,7 +112,7 @@ class RunTangent:
 
     @property
     def _rates(self) -> Rates:
-        return self._group.rates[self._lane]
+        return self._group.rates.lane(self._lane)
 
     def of(self, quantity: str | Event) -> Sensitivity:
         """The derivative of a quantity, or of the times of an event."""
@@ -134,12 +139,12 @@ class RunTangent:
             values,
             self.validity,
             self.parameter.convention,
-            energy_error=self._energy_error,
+            tangent=self,
             **more,
         )
 
     @cached_property
-    def _energy_error(self) -> float:
+    def energy_error(self) -> float:
         """Drift of the derivative of the energy, over the largest derivative of the kinetic energy."""
         if self._run.result.record.work.any():
             return np.nan
@@ -153,13 +158,12 @@ class RunTangent:
     def _of_point(self, name: str) -> tuple[Floats, Floats, Floats]:
         """Derivatives of position, velocity and acceleration of a point."""
         model, rates = self._run.result.model, self._group.dual.rates[self._lane]
-        rows, moved = model.point_rows(name), rates.point_rows(name)
+        rows, moved = model.rows_of(name), rates.rows_of(name)
         result = self._run.result
-        levels = (result.coordinates, result.rates, result.accelerations)
-        found = [
-            (rows @ x.T).T + (moved @ y.T).T
-            for x, y in zip((self._rates.q, self._rates.v, self._rates.a), levels, strict=True)
-        ]
+        found = [rows.times(x) for x in (self._rates.q, self._rates.v, self._rates.a)]
+        if moved.val.any():
+            levels = (result.coordinates, result.rates, result.accelerations)
+            found = [x + moved.times(y) for x, y in zip(found, levels, strict=True)]
         return rates.origin(name) + found[0], found[1], found[2]
 
     def _of_state(self, quantity: str) -> Floats:
@@ -232,7 +236,7 @@ class RunTangent:
         if not len(times):
             return times, times
         there = dense.at(times)
-        rates = self._group.variation.rates(there.record)[self._lane]
+        rates = self._group.variation.outputs(there.record).lane(self._lane)
         read, _ = make_reader(event, there)
         slopes = self._difference(there, rates, read)
         h = EVENT_STEP * dense.times[-1]
@@ -292,7 +296,7 @@ class RunTangent:
         times = np.array([c.time for c in found])
         if not len(found):
             return times, times
-        (q, v, _), rates = self._group.variation.states(times)
+        (q, v, _), rates = self._group.variation.values(times), self._group.variation.rates(times)
         u = np.zeros((*q.shape, RATES))
         u[..., : len(rates)] = np.moveaxis(rates[:, 0], 0, -1)
         change = ConstraintVariation(self._group.dual)
@@ -330,7 +334,7 @@ class RunTangent:
                 break
         there = result.at(t)
         at = np.array([min(t, self._group.reached)])
-        rates = self._group.variation.states(at)[1][self._lane]
+        rates = self._group.variation.rates(at)[self._lane]
         rows = result.model.point_rows(name)
         moved = self._group.dual.rates[self._lane]
         value, rate = (

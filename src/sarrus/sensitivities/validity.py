@@ -122,7 +122,7 @@ def check_crossings(
     order = np.argsort(moments, kind="stable")
     defects = find_defects(dual, moments[order], states[order])
     out = []
-    for p, moves in enumerate(dual.moves_constraints()):
+    for p, moves in enumerate(dual.moves_constraints):
         failed = np.flatnonzero((defects[:, p] > INTEGRABLE) & moves)
         if not len(failed):
             out.append(Validity(defect=float(defects[:, p].max(initial=0.0)) if moves else 0.0))

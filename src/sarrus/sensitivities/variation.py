@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats
 from ..kernels import recording as record_kernels
+from ..kernels import specialise
 from ..kernels import variational as kernels
 from ..kernels.applied_forces import acts
 from ..kernels.compiler import compiling
-from ..kernels.dual import RATES, make_duals
-from ..kernels.layout import StepPolynomials, make_dual_workspace, set_apart
+from ..kernels.dual import DUAL_NUMBER, PARTS, RATES, make_duals
+from ..kernels.layout import StepPolynomials, make_dual_workspace, make_workspace, set_apart
 from ..kernels.return_codes import DONE, FULL
+from ..kernels.simd import WIDTH
 from ..kernels.step_control import HIGHEST_ORDER, local_tolerance, log_cost
 from ..model.connected_parts import is_one_part
 from .dual_model import DualModel
@@ -22,25 +24,13 @@ from .dual_model import DualModel
 if TYPE_CHECKING:
     from ..methods.outcome import Motion, Record
 
-# number of steps per call of the kernel
-ROOM = 128
+# number of steps per call of the kernel, at most
+ROOM = 256
+# largest number of integers in the tables of a structure for which specialised code pays: dual numbers take five
+# times as long to compile as doubles
+MOST_INTEGERS = 1200
 # smallest tolerance of a step: below it rounding near singular configurations leads to ever smaller steps
 TIGHTEST = 5e-12
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Derivatives by one parameter at the outputs: of q, q', q'', energies and drive forces; model units.
-
-    NaN from the time on at which the derivative is no longer known.
-    """
-
-    q: Floats
-    v: Floats
-    a: Floats
-    angles: Floats
-    energies: Floats
-    forces: Floats
 
 
 class VariationError(Exception):
@@ -57,7 +47,7 @@ class Variation:
         self._dual, self._motion, self._until = dual, motion, until
         self._scales = dual.find_scales(start)
         self._start = start
-        self._chunks: list[tuple[Any, Floats]] = []
+        self._chunks: list[Any] = []
         self.reached = 0.0
 
     def run(self, velocity: Floats, tolerance: float) -> None:
@@ -67,10 +57,10 @@ class Variation:
         state, energy = make_duals(np.zeros((2, model.coordinates))), make_duals(np.zeros(1))
         state["value"][1] = velocity
         state["rates"][1, :, :count] = (self._scales[:, None] * self._start).T
-        M = model.dense_mass()
-        energy["value"][0] = 0.5 * velocity @ M @ velocity
+        energy["value"][0] = 0.5 * velocity @ model.times_mass(velocity)
         for p, rates in enumerate(self._dual.rates):
-            change = 0.5 * velocity @ rates.dense_mass() @ velocity + velocity @ M @ self._start[p]
+            change = 0.5 * velocity @ rates.times_mass(velocity)
+            change += self._start[p] @ model.times_mass(velocity)
             energy["rates"][0, p] = self._scales[p] * change
         ones, balance = make_duals(np.ones(1), np.ones((1, RATES))), np.zeros(kernels.BALANCE)
         kept = set_apart(kernels.DerivativeState(state, energy, ones, balance), "Dual")
@@ -86,104 +76,189 @@ class Variation:
 
     def _follow(self, ws: Any, rules: Any, motion: StepPolynomials, kept: Any) -> None:
         """Steps along a part of the motion that one method computed."""
-        nq, equations = self._dual.model.coordinates, self._dual.model.equations
-        point, reason = np.zeros((2, nq)), FULL
+        model, reason = self._dual.model, FULL
         form = self._dual.make_form(self._scales)
         loads = self._dual.make_loads(self._scales, HIGHEST_ORDER)
+        plain = make_workspace(model.form, 0)
+        # derivatives take about as many steps as the motion
+        room = min(len(motion.orders) + 8 + len(motion.orders) // 4, ROOM)
         while reason == FULL and kept.balance[kernels.TIME] < rules.t_end:
-            pieces = make_pieces(nq)
-            left = make_duals(np.zeros((ROOM, equations)))
-            reason, made = kernels.follow_motion(
-                form, ws, loads, rules, motion, point, kept, pieces, left
+            pieces = make_pieces(room, model.coordinates)
+            reason, made = self._take(
+                form, ws, loads, model.form, plain, rules, motion, kept, pieces
             )
             if made:
-                self._chunks.append((cut(pieces, made), self._scales))
+                self._chunks.append(pieces.some(0, made))
                 self.reached = float(pieces.starts[made])
             if reason not in (FULL, DONE):
                 raise VariationError(self.reached, "its steps became too small")
 
-    def states(self, times: Floats) -> tuple[list[Floats], Floats]:
-        """q, v, a at increasing times up to the time reached, and their derivatives (count, 3, n, nq)."""
-        nq, count = self._dual.model.coordinates, len(self._dual.rates)
-        values = np.zeros((3, len(times), nq))
-        rates = np.zeros((count, 3, len(times), nq))
-        first = 0
-        for number, (pieces, scales) in enumerate(self._chunks):
-            behind = number == len(self._chunks) - 1
-            last = len(times) if behind else int(np.searchsorted(times, pieces.starts[-1], "right"))
-            found = make_duals(np.zeros((3, last - first, nq)))
-            kernels.sample_derivatives(pieces, times[first:last].copy(), *found)
-            values[:, first:last] = found["value"]
-            for p in range(count):
-                rates[p, :, first:last] = found["rates"][..., p] / scales[p]
-            first = last
-        return list(values), rates
+    def _take(self, *args: Any) -> Any:
+        """Some steps; by code specialised for the structure, unless that takes too long to compile."""
+        structure = self._dual.model.structure
+        if specialise.codes_of(structure, self._dual.model.form).integers > MOST_INTEGERS:
+            return kernels.follow_motion(*args)
+        return specialise.run(structure, kernels.follow_motion, *args)
 
-    def rates(self, record: Record) -> list[Rates]:
-        """Derivatives at the outputs of a run, by each parameter."""
-        times = record.times
-        known = int(np.searchsorted(times, self.reached * (1.0 + 1e-12), "right"))
-        known = known if self._chunks else 0
-        values, rates = self.states(np.minimum(times[:known], self.reached))
-        model, count = self._dual.model, len(self._dual.rates)
-        ones = np.ones(count)
-        form, loads = self._dual.make_form(ones), self._dual.make_loads(ones, 0)
-        q, v, a = (
-            make_duals(x, _padded(np.moveaxis(rates[:, n], 0, -1))) for n, x in enumerate(values)
-        )
+    def values(self, times: Floats) -> Floats:
+        """q, v, a (3, n, nq) at increasing times up to the time reached."""
+        return self._sample(times, 0, np.ones(1))[0]
+
+    def rates(self, times: Floats) -> Floats:
+        """Their derivatives (count, 3, n, nq)."""
+        return self._sample(times, 1, self._scales)
+
+    def _sample(self, times: Floats, first: int, scales: Floats) -> Floats:
+        """Parts of the dual numbers from the first on, as many as there are scales, divided by these."""
+        nq = self._dual.model.coordinates
+        out = np.zeros((len(scales), 3, len(times), nq))
+        side = kernels.SampledLanes(np.zeros((1, WIDTH)), np.zeros((3, WIDTH)))
+        begin = 0
+        for number, pieces in enumerate(self._chunks):
+            is_last = number == len(self._chunks) - 1
+            end = len(times)
+            if not is_last:
+                end = int(np.searchsorted(times, pieces.starts[-1], "right"))
+            whole = begin == 0 and end == len(times)
+            found = out if whole else np.zeros((len(scales), 3, end - begin, nq))
+            parts = pieces.coefficients.view(np.float64).reshape(*pieces.coefficients.shape, PARTS)
+            kernels.sample_parts(
+                pieces.starts, pieces.orders, parts, times[begin:end].copy(), side, first, found
+            )
+            if not whole:
+                out[:, :, begin:end] = found
+            begin = end
+        for part, scale in zip(out, scales, strict=True):
+            part /= scale
+        return out
+
+    def outputs(self, record: Record) -> OutputRates:
+        """Derivatives at the outputs of a run."""
+        return OutputRates(self, self._dual, record)
+
+
+class OutputRates:
+    """Derivatives at the outputs of a run, by each parameter, in model units; computed on access.
+
+    NaN from the time on at which they are no longer known.
+    """
+
+    def __init__(self, variation: Variation, dual: DualModel, record: Record) -> None:
+        self._variation, self._dual, self._record = variation, dual, record
+        until = variation.reached * (1.0 + 1e-12)
+        self._known = int(np.searchsorted(record.times, until, "right")) if variation.reached else 0
+
+    @cached_property
+    def states(self) -> Floats:
+        """Of q, q', q'', (count, 3, n, nq)."""
+        times = np.minimum(self._record.times[: self._known], self._variation.reached)
+        return self._extended(self._variation.rates(times), 2)
+
+    @cached_property
+    def _duals(self) -> Any:
+        """The known outputs as dual numbers, with the angles of torsion springs."""
+        record, known = self._record, self._known
+        rates = np.moveaxis(self.states[:, :2, :known], 0, -1)
+        rates = np.pad(rates, [(0, 0)] * 3 + [(0, RATES - rates.shape[-1])])
+        q, v = make_duals(record.q[:known], rates[0]), make_duals(record.v[:known], rates[1])
         out = set_apart(
             record_kernels.Outputs(
-                times[:known].copy(), q, v, a, record.kept[:known].copy(),
-                make_duals(record.angles[:known]), make_duals(record.work[:known]),
+                record.times[:known].copy(), q, v, make_duals(np.zeros((known, 0))),
+                record.kept[:known].copy(), make_duals(record.angles[:known]),
+                make_duals(record.work[:known]),
             ),
             "Dual",
         )  # fmt: skip
-        if loads is not None:
-            kernels.settle_outputs(loads, out)
-        energies = make_duals(np.zeros((2, known)))
-        record_kernels.eval_energies(form, loads, out, energies)
-        forces = make_duals(np.zeros((known, len(model.loads.drives.sines))))
-        if forces.size:
-            record_kernels.eval_forces(form, make_dual_workspace(model.form, 0), loads, out, forces)
-        n = len(times)
-        return [
-            Rates(
-                _extended(rates[p, 0], n),
-                _extended(rates[p, 1], n),
-                _extended(rates[p, 2], n),
-                _extended(out.angles["rates"][..., p], n),
-                _extended(energies["rates"][..., p].T, n).T,
-                _extended(_known_forces(forces, p), n),
-            )
-            for p in range(count)
-        ]
+        if self._loads is not None:
+            kernels.settle_outputs(self._loads, out)
+        return out
+
+    @cached_property
+    def _loads(self) -> Any:
+        return self._dual.make_loads(self._ones, 0)
+
+    @property
+    def _ones(self) -> Floats:
+        return np.ones(len(self._dual.rates))
+
+    @property
+    def angles(self) -> Floats:
+        """Of the angles of torsion springs, (RATES, n, torsions)."""
+        return self._extended(np.moveaxis(self._duals.angles["rates"], -1, 0), 1)
+
+    @cached_property
+    def energies(self) -> Floats:
+        """Of the kinetic and potential energy, (RATES, 2, n)."""
+        found = make_duals(np.zeros((2, self._known)))
+        record_kernels.eval_energies(
+            self._dual.make_form(self._ones), self._loads, self._duals, found
+        )
+        return self._extended(np.moveaxis(found["rates"], -1, 0), 2)
+
+    @cached_property
+    def forces(self) -> Floats:
+        """Of the forces of drives, (RATES, n, drives); NaN where undefined, near a singular configuration."""
+        model = self._dual.model
+        found = make_duals(np.zeros((self._known, len(model.loads.drives.sines))))
+        if found.size:
+            form, ws = self._dual.make_form(self._ones), make_dual_workspace(model.form, 0)
+            record_kernels.eval_forces(form, ws, self._loads, self._duals, found)
+        rates = np.where(np.isnan(found["value"])[..., None], np.nan, found["rates"])
+        return self._extended(np.moveaxis(rates, -1, 0), 1)
+
+    def _extended(self, known: Floats, axis: int) -> Floats:
+        """The same with NaN at the outputs that are not known."""
+        missing = len(self._record) - self._known
+        if not missing:
+            return known
+        shape = list(known.shape)
+        shape[axis] = missing
+        return np.concatenate([known, np.full(shape, np.nan)], axis=axis)
+
+    def lane(self, p: int) -> Rates:
+        """Those by one parameter."""
+        return Rates(self, p)
 
 
-def make_pieces(coordinates: int) -> Any:
-    """Memory for polynomials of dual numbers."""
-    coefficients = make_duals(np.zeros((ROOM, HIGHEST_ORDER + 1, coordinates)))
-    starts, orders = np.zeros(ROOM + 1), np.zeros(ROOM, np.int64)
-    return set_apart(StepPolynomials(starts, orders, coefficients, np.zeros((ROOM, 0, 0))), "Dual")
+class Rates(NamedTuple):
+    """Derivatives by one parameter at the outputs: of q, q', q'', energies and drive forces; model units."""
+
+    outputs: OutputRates
+    lane: int
+
+    @property
+    def q(self) -> Floats:
+        """Of the configuration, (n, nq)."""
+        return np.asarray(self.outputs.states[self.lane, 0])
+
+    @property
+    def v(self) -> Floats:
+        """Of the velocity."""
+        return np.asarray(self.outputs.states[self.lane, 1])
+
+    @property
+    def a(self) -> Floats:
+        """Of the acceleration."""
+        return np.asarray(self.outputs.states[self.lane, 2])
+
+    @property
+    def angles(self) -> Floats:
+        """Of the angles of torsion springs."""
+        return np.asarray(self.outputs.angles[self.lane])
+
+    @property
+    def energies(self) -> Floats:
+        """Of the kinetic and the potential energy, (2, n)."""
+        return np.asarray(self.outputs.energies[self.lane])
+
+    @property
+    def forces(self) -> Floats:
+        """Of the forces of drives, (n, drives)."""
+        return np.asarray(self.outputs.forces[self.lane])
 
 
-def cut(pieces: Any, steps: int) -> Any:
-    """Copy the first steps, so that no more memory is kept than they need."""
-    some = pieces.some(0, steps)
-    return set_apart(StepPolynomials._make(x.copy() for x in some), "Dual")
-
-
-def _padded(rates: Floats) -> Floats:
-    """Derivatives padded to the number of parameters of a dual number."""
-    return np.pad(rates, [(0, 0)] * (rates.ndim - 1) + [(0, RATES - rates.shape[-1])])
-
-
-def _known_forces(forces: np.ndarray, p: int) -> Floats:
-    """Derivatives of drive forces; NaN where the force is undefined, near a singular configuration."""
-    return np.where(np.isnan(forces["value"]), np.nan, forces["rates"][..., p])
-
-
-def _extended(rows: Floats, count: int) -> Floats:
-    """Rows extended by rows of NaN."""
-    out = np.full((count, *rows.shape[1:]), np.nan)
-    out[: len(rows)] = rows
-    return out
+def make_pieces(steps: int, coordinates: int) -> Any:
+    """Memory for polynomials of dual numbers; terms beyond the order of a step are never read."""
+    coefficients: Any = np.empty((steps, HIGHEST_ORDER + 1, coordinates), DUAL_NUMBER)
+    starts, orders = np.zeros(steps + 1), np.zeros(steps, np.int64)
+    return set_apart(StepPolynomials(starts, orders, coefficients, np.zeros((steps, 0, 0))), "Dual")

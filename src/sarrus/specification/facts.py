@@ -253,7 +253,7 @@ def _match(document: XmlDocument, p: Pattern, sentence: Sentence) -> Iterator[Fa
         if p.value is not None:
             yield fact(p.key, p.value)
             continue
-        value = read_number(m["number"], partial(document.refuse, line))
+        value = read_number(m["number"], partial(document.reject, line))
         if "unit" in groups:
             value *= FACTORS.get(m["unit"].lower()[:2], 1.0)
         yield fact(p.key, value)
@@ -277,11 +277,11 @@ def _direction(words: str, value: float) -> str | None:
     return ("-" if said[0] in "-n" else "+") + axis.lower()
 
 
-def read_number(text: str, refuse: Callable[[str], NoReturn]) -> float:
-    """Return the value of a matched number; call `refuse` with a message if the text has no value."""
+def read_number(text: str, reject: Callable[[str], NoReturn]) -> float:
+    """Return the value of a matched number; call `reject` with a message if the text has no value."""
     plain = re.sub(r"\s", "", text).lower().replace("d", "e")
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]{3}", plain):
-        refuse(f"'{text}' may mean a thousand or a decimal comma; write it with a point")
+        reject(f"'{text}' may mean a thousand or a decimal comma; write it with a point")
     plain = plain.replace(",", ".")
     power = re.fullmatch(
         r"([-+]?)(?:([0-9.]+)(?:[x\u00d7·*]|\\times))?10\^[({]?([-+]?[0-9]+)[)}]?", plain
@@ -290,5 +290,5 @@ def read_number(text: str, refuse: Callable[[str], NoReturn]) -> float:
         plain = f"{power[1]}{power[2] or '1'}e{power[3]}"
     value = float(plain)
     if not math.isfinite(value):
-        refuse(f"'{text}' is not a finite number")
+        reject(f"'{text}' is not a finite number")
     return value

@@ -83,12 +83,12 @@ class XmlDocument:
     root: Node
     notes: list[str] = field(default_factory=list)
 
-    def refuse(self, line: int | None, why: str) -> NoReturn:
+    def reject(self, line: int | None, why: str) -> NoReturn:
         """Raise an error for this file."""
-        refuse(self.name, line, why)
+        reject(self.name, line, why)
 
 
-def refuse(name: str, line: int | None, why: str) -> NoReturn:
+def reject(name: str, line: int | None, why: str) -> NoReturn:
     """Raise a SpecificationError that names the file and the line."""
     place = name if line is None else f"{name}, line {line}"
     raise SpecificationError(f"{clip(place, 150)}: {clip(why, 200)}")
@@ -111,7 +111,7 @@ def load_xml(path: str | Path, prefixes: dict[str, str]) -> XmlDocument:
     name = one_line(Path(path).name or str(path))
     data = _read(path, name)
     if not data.strip():
-        refuse(name, None, "the file is empty")
+        reject(name, None, "the file is empty")
     text, notes = _decode(data, name)
     return XmlDocument(name, _parse(text, name, prefixes), notes)
 
@@ -120,37 +120,37 @@ def _read(path: str | Path, name: str) -> bytes:
     try:
         # A pipe or a device might never end.
         if not stat.S_ISREG(Path(path).stat().st_mode):
-            refuse(name, None, "this is not a file")
+            reject(name, None, "this is not a file")
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except SpecificationError:
         raise
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        refuse(name, None, f"cannot be read: {why}")
+        reject(name, None, f"cannot be read: {why}")
     if len(data) > MAX_BYTES:
-        refuse(name, None, f"the file is larger than {MAX_BYTES} bytes")
+        reject(name, None, f"the file is larger than {MAX_BYTES} bytes")
     return data
 
 
 def _decode(data: bytes, name: str) -> tuple[str, list[str]]:
     """Return the text of a UTF-8 or ISO-8859-1 file, and a note if its declared encoding is wrong."""
     if data.startswith(WIDE):
-        refuse(name, 1, "the encoding is UTF-16 or UTF-32; save the file as UTF-8")
+        reject(name, 1, "the encoding is UTF-16 or UTF-32; save the file as UTF-8")
     marked = data.startswith(b"\xef\xbb\xbf")
     data = data[3:] if marked else data
     declared = re.match(rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([^\"'>]{0,40})[\"']", data)
     said = declared[1].decode("ascii", "replace") if declared else "UTF-8"
     encoding = ENCODINGS.get(said.lower())
     if encoding is None:
-        refuse(name, 1, f"the encoding '{said}' is not read; save the file as UTF-8 or ISO-8859-1")
+        reject(name, 1, f"the encoding '{said}' is not read; save the file as UTF-8 or ISO-8859-1")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         if encoding == "iso-8859-1" and not marked:
             return data.decode("iso-8859-1"), []
         line = data.count(b"\n", 0, error.start) + 1
-        refuse(name, line, f"byte {data[error.start]:#04x} is not UTF-8, the encoding of this file")
+        reject(name, line, f"byte {data[error.start]:#04x} is not UTF-8, the encoding of this file")
     if encoding == "iso-8859-1" and not text.isascii():
         # ISO-8859-1 text is hardly ever valid UTF-8 by chance.
         return text, [f"the file says {said} but is UTF-8; it was read as UTF-8"]
@@ -175,9 +175,9 @@ def _parse(text: str, name: str, prefixes: dict[str, str]) -> Node:
         count += 1
         line = parser.CurrentLineNumber
         if count > MAX_ELEMENTS:
-            refuse(name, line, f"the file has more than {MAX_ELEMENTS} elements")
+            reject(name, line, f"the file has more than {MAX_ELEMENTS} elements")
         if len(open_elements) >= MAX_DEPTH:
-            refuse(name, line, f"elements are nested more than {MAX_DEPTH} deep")
+            reject(name, line, f"elements are nested more than {MAX_DEPTH} deep")
         node = Node(short(qualified), line, {short(k): v for k, v in attributes.items()})
         if open_elements:
             open_elements[-1].content.append(node)
@@ -193,7 +193,7 @@ def _parse(text: str, name: str, prefixes: dict[str, str]) -> Node:
 
     def no_document_type(*_: object) -> NoReturn:
         line = parser.CurrentLineNumber
-        refuse(name, line, "a document type or entity is declared, which is not allowed here")
+        reject(name, line, "a document type or entity is declared, which is not allowed here")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
@@ -205,5 +205,5 @@ def _parse(text: str, name: str, prefixes: dict[str, str]) -> Node:
         parser.Parse(text, True)
     except expat.ExpatError as error:
         why = expat.errors.messages.get(error.code, "not well formed")
-        refuse(name, error.lineno, f"this is not XML: {why}")
+        reject(name, error.lineno, f"this is not XML: {why}")
     return roots[0]

@@ -41,7 +41,7 @@ def sentences_of(document: XmlDocument, sections: dict[str, list[Node]]) -> list
             for listed, characters, lines in _blocks(node):
                 size += len(characters)
                 if size > MAX_PROSE:
-                    document.refuse(lines[-1], f"more than {MAX_PROSE} characters of prose")
+                    document.reject(lines[-1], f"more than {MAX_PROSE} characters of prose")
                 found += _split(document, section, listed, characters, lines)
     return found
 
@@ -103,7 +103,7 @@ def _split(
         if not text[begin:end].strip():
             continue
         if end - begin > MAX_SENTENCE:
-            document.refuse(lines[begin], f"a sentence is longer than {MAX_SENTENCE} characters")
+            document.reject(lines[begin], f"a sentence is longer than {MAX_SENTENCE} characters")
         piece, places = _plain_powers(text[begin:end].rstrip(), lines[begin:end])
         yield Sentence(section, listed, piece, tuple(places))
 

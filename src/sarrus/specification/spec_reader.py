@@ -45,10 +45,10 @@ def load_specification(path: str | Path) -> Specification:
     document = load_xml(path, PREFIXES)
     root = document.root
     if root.name != "mbsb:benchmark":
-        document.refuse(root.line, f"the root is '{root.name}', not 'benchmark' of {MBSB}")
+        document.reject(root.line, f"the root is '{root.name}', not 'benchmark' of {MBSB}")
     identifier = one_line(root.attributes.get("id", ""))
     if not identifier:
-        document.refuse(root.line, "the root has no id")
+        document.reject(root.line, "the root has no id")
     reader = _Reader(document)
     reader.understand("id", identifier, root.line)
     facts: dict[str, Any] = {"id": identifier}
@@ -142,7 +142,7 @@ class _Reader:
         for node in self.named("mbsb:mbsModel"):
             model = (_attribute(node, "url"), _attribute(node, "format"))
             if facts.setdefault("model", model) != model:
-                self.document.refuse(node.line, "there is a second model file")
+                self.document.reject(node.line, "there is a second model file")
             self.understand("model file", f"{model[0]} ({model[1] or 'no format'})", node.line)
         for section in PROSE:
             for node in (n for top in self.named(f"mbsb:{section}") for n in top.walk()):
@@ -177,7 +177,7 @@ class _Reader:
                 if key == "shown":
                     self.show([finding], value)
                 elif facts.setdefault(key, value) != value:
-                    self.document.refuse(
+                    self.document.reject(
                         finding.line,
                         f"the {WORDS[key]} is {value} here but {facts[key]} in line {found[0].line}",
                     )
@@ -192,7 +192,7 @@ class _Reader:
         limits = Limits(**{key: facts.pop(key, None) for key in LIMITS})
         if limits.low is not None and limits.high is not None and limits.low < limits.high:
             line = next(f.line for f in findings if f.key == "low")
-            self.document.refuse(
+            self.document.reject(
                 line, f"the low precision {limits.low:g} is finer than the high one {limits.high:g}"
             )
         return {**facts, "limits": limits}
@@ -213,13 +213,13 @@ class _Reader:
             value = abs(value)
         allowed = value > 0 or (value == 0 and finding.key in ZERO_ALLOWED)
         if not allowed and finding.key not in SIGNED:
-            self.document.refuse(finding.line, f"the {what} is {value:g}; it must be positive")
+            self.document.reject(finding.line, f"the {what} is {value:g}; it must be positive")
         largest = LARGEST.get(finding.key, 1e6)
         if abs(value) > largest:
-            self.document.refuse(finding.line, f"the {what} is {value:g}, above {largest:g}")
+            self.document.reject(finding.line, f"the {what} is {value:g}, above {largest:g}")
         if finding.key in WHOLE:
             if value != int(value):
-                self.document.refuse(finding.line, f"the {what} is {value:g}, not a whole number")
+                self.document.reject(finding.line, f"the {what} is {value:g}, not a whole number")
             return int(value)
         return value
 

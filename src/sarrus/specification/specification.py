@@ -154,7 +154,7 @@ def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     except ValueError as error:
         facts = {option: fact for fact, option in OPTIONS.items()}
         said = next((facts[option] for option in options if option in str(error)), "")
-        _refuse(spec, WORDS.get(said, ""), str(error))
+        _reject(spec, WORDS.get(said, ""), str(error))
     _check_same(spec, problem)
     notes = [
         f"{WORDS[fact]}: not in the file, {problem.options[option]:g} is used"
@@ -176,7 +176,7 @@ def _resolve(spec: Specification) -> tuple[Problem, list[str]]:
     return replace(problem, duration=duration, output_step=step, limits=limits), notes
 
 
-def _refuse(spec: Specification, what: str, why: str) -> NoReturn:
+def _reject(spec: Specification, what: str, why: str) -> NoReturn:
     """Raise an error with the file and, if known, the place of the statement."""
     places = (place for said, _, place in spec.understood if said == what)
     raise SpecificationError(": ".join(filter(None, (spec.file, next(places, ""), why))))
@@ -188,7 +188,7 @@ def _problem_name(spec: Specification) -> str:
     for key, name in known.items():
         if identifier.casefold() == key.casefold():
             return name
-    _refuse(
+    _reject(
         spec,
         "id",
         f"no problem here has the id '{identifier[:80]}' of the specification; known: {', '.join(known)}",
@@ -222,7 +222,7 @@ def _check_same(spec: Specification, problem: Problem) -> None:
             continue
         if said != value and not (isinstance(value, float) and np.isclose(said, value, rtol=1e-12)):
             shown, ours = (x if isinstance(x, str) else f"{x:g}" for x in (said, value))
-            _refuse(
+            _reject(
                 spec,
                 WORDS[key],
                 f"the specification '{spec.id}' says {WORDS[key]} {shown}, but the problem '{problem.id}' has "

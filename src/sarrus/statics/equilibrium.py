@@ -47,6 +47,7 @@ from ..thresholds import (
     FLAT_DIFFERENCE,
     INDIFFERENT,
     LEAST_FORCE,
+    NEAR_SINGULAR_MODES,
     SAME_REST,
 )
 
@@ -100,7 +101,7 @@ class StaticSystem:
     def scale(self) -> float:
         """Largest force at and near the start configuration; at an equilibrium all forces may vanish."""
         rng = np.random.default_rng(7)
-        Z = self.state(np.zeros(self.model.coordinates)).freedom_basis
+        Z = self.state(np.zeros(self.model.coordinates)).dof_basis
         sizes = [float(np.linalg.norm(self.form.Q))]
         for _ in range(SAMPLES):
             u = rng.normal(size=Z.shape[1])
@@ -164,7 +165,7 @@ class StaticState:
         kept = s > DEPENDENT_VALUE * s.max(initial=0.0)
         rank = int(np.count_nonzero(kept))
         # degrees of freedom: columns that span the null space of J
-        self.freedom_basis = Vt[rank:].T
+        self.dof_basis = Vt[rank:].T
         self.left_null = U[:, rank:]
         self.smallest = float(s[rank - 1] / s[0]) if rank else 1.0
         self.lam = U[:, :rank] @ ((Vt[:rank] @ self.Q) / s[:rank])
@@ -173,14 +174,14 @@ class StaticState:
         self.force_scale = plain_sum(float(np.linalg.norm(part)) for part in parts)
 
     @property
-    def freedoms(self) -> int:
+    def dof(self) -> int:
         """Number of degrees of freedom."""
-        return int(self.freedom_basis.shape[1])
+        return int(self.dof_basis.shape[1])
 
     @cached_property
     def gradient(self) -> Floats:
         """Gradient of the potential energy along the degrees of freedom."""
-        return -self.freedom_basis.T @ self.Q
+        return -self.dof_basis.T @ self.Q
 
     @property
     def residual(self) -> float:
@@ -194,7 +195,7 @@ class StaticState:
     @cached_property
     def stiffness(self) -> Floats:
         """Stiffness matrix in the degrees of freedom."""
-        Z = self.freedom_basis
+        Z = self.dof_basis
         return self.system.constraints.curvature(self.lam, Z) - Z.T @ self.Q_q @ Z
 
     @cached_property
@@ -223,7 +224,7 @@ class StaticState:
     @cached_property
     def singular(self) -> bool:
         """Whether a dependent equation is curved along the degrees of freedom: then not all are finite."""
-        Z = self.freedom_basis
+        Z = self.dof_basis
         curvature = self.system.constraints.curvature
         bent = [np.abs(curvature(n, Z)).max(initial=0.0) for n in self.left_null.T]
         return bool(max(bent, default=0.0) > BENT)
@@ -327,6 +328,17 @@ def equilibrium(mechanism: Mechanism) -> Equilibrium:
     ------
     MechanismError
         If the mechanism cannot be simulated.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("pendulum")
+    >>> _ = m.rod("rod", (0, 0), (1, 0), mass=1)
+    >>> _ = m.revolute("A", m.ground, "rod", at=(0, 0))
+    >>> _ = m.point("tip", "rod", (1, 0))
+    >>> rest = sarrus.equilibrium(m)
+    >>> rest.stable, round(float(rest.position("tip")[1]), 6)
+    (True, -1.0)
     """
     system = make_system(mechanism)
     start = np.zeros(system.model.coordinates)
@@ -356,6 +368,16 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
     ------
     MechanismError
         If the mechanism cannot be simulated.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("pendulum")
+    >>> _ = m.rod("rod", (0, 0), (1, 0), mass=1)
+    >>> _ = m.revolute("A", m.ground, "rod", at=(0, 0))
+    >>> _ = m.point("tip", "rod", (1, 0))
+    >>> [rest.stable for rest in sarrus.equilibria(m, 2.0)]
+    [True, False]
     """
     system = make_system(mechanism)
     families: list[list[Equilibrium]] = []
@@ -401,8 +423,8 @@ def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
             for _ in range(max(int(np.ceil(reach / APART)), 1)):
                 if q is None:
                     break
-                Z = system.state(q).freedom_basis
-                along = Z @ (Z.T @ (here.freedom_basis @ direction))
+                Z = system.state(q).dof_basis
+                along = Z @ (Z.T @ (here.dof_basis @ direction))
                 size = float(np.linalg.norm(along))
                 q = system.close(q + sign * APART * along / size) if size else None
                 if q is not None:
@@ -420,7 +442,7 @@ def _find_still(system: StaticSystem, q: Floats) -> Floats | None:
             break
         step = np.linalg.lstsq(here.stiffness, -here.gradient, rcond=1e-9)[0]
         size = float(np.linalg.norm(step))
-        there = system.close(q + here.freedom_basis @ step * min(1.0, LONGEST / max(size, 1e-300)))
+        there = system.close(q + here.dof_basis @ step * min(1.0, LONGEST / max(size, 1e-300)))
         if there is None or np.abs(there).max() > FAR:
             break
         q = there
@@ -462,6 +484,8 @@ def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int
             message = f"{message}; the order {order} of the energy decides"
         if at.singular:
             message = f"{message}; a singular configuration, where branches meet"
+        elif at.smallest < NEAR_SINGULAR_MODES:
+            message = f"{message}; next to a singular configuration"
     return Equilibrium(
         mechanism=system.model.name,
         found=found,
@@ -531,13 +555,13 @@ def _relax(
     system: StaticSystem, at: StaticState, direction: Floats, size: float
 ) -> tuple[float, Floats] | None:
     """The slope of the energy at a displacement along a direction, with all other degrees of freedom relaxed."""
-    along = at.freedom_basis @ direction
+    along = at.dof_basis @ direction
     q = system.close(at.q + size * along)
     for _ in range(RELAXING):
         if q is None:
             return None
         here = system.state(q)
-        t = here.freedom_basis.T @ along
+        t = here.dof_basis.T @ along
         t /= np.linalg.norm(t) or 1.0
         P = np.eye(len(t)) - np.outer(t, t)
         K = P @ here.principal_matrix @ P
@@ -545,7 +569,7 @@ def _relax(
         if np.linalg.norm(step) <= 1e-13 * size:
             break
         step *= min(1.0, size / float(np.linalg.norm(step)))
-        q = system.close(q + here.freedom_basis @ step)
+        q = system.close(q + here.dof_basis @ step)
     return None if q is None else (float(here.gradient @ t), q)
 
 
@@ -553,8 +577,8 @@ def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
     """Configuration, message, whether forces balance there, and number of steps."""
     radius = FIRST
     here = system.state(q)
-    if here.freedoms == 0:
-        return q, "it has no degree of freedom: every position is at rest", True, 0
+    if here.dof == 0:
+        return q, "it has no degree of freedom, so it is at rest", True, 0
     if system.scale == 0.0 and here.force_scale == 0.0:
         return q, "no force acts: it rests anywhere", True, 0
     saddles = 0
@@ -571,7 +595,7 @@ def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
             continue
         g = vectors.T @ here.gradient
         move = vectors @ _trust_step(values, g, radius, here.indifferent)
-        there = system.close(q + here.freedom_basis @ move)
+        there = system.close(q + here.dof_basis @ move)
         gain, fits = 0.0, 0.0
         if there is not None:
             expected = float(here.gradient @ move + 0.5 * move @ K @ move)
@@ -589,18 +613,18 @@ def _search(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int]:
         before = here.residual
         q, here = there, system.state(there)
         if np.abs(q).max() > FAR:
-            return q, "nothing holds it: it falls without end", False, step
+            return q, "nothing supports it: it falls forever", False, step
         # rounding prevents further progress
         ended = tiny and 0.5 * before <= here.residual < BALANCED_ENOUGH
         if ended and here.stiffness_values[0] >= -here.indifferent:
             return q, f"at rest after {step + 1} steps", True, step + 1
-    return q, f"no rest within {ITERATIONS} steps: {_stuck(here)}", False, ITERATIONS
+    return q, f"no equilibrium within {ITERATIONS} steps: {_stuck(here)}", False, ITERATIONS
 
 
 def _stuck(here: StaticState) -> str:
     return (
-        f"the search ended where {here.residual:.1e} of all forces are not balanced; the position is "
-        "next to a singular one, the forces have no potential, or their potential has no minimum"
+        f"the search ended where {here.residual:.1e} of all forces are not balanced; the configuration "
+        "is close to a singular one, the forces have no potential, or their potential has no minimum"
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
 from ..arrays import Complex, Floats
 from ..mechanism import Mechanism, MechanismError
@@ -114,6 +115,17 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
     ------
     MechanismError
         If forces do not balance, or if the configuration is singular.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> m = sarrus.Mechanism("pendulum")
+    >>> _ = m.rod("rod", (0, 0), (1, 0), mass=1)
+    >>> _ = m.revolute("A", m.ground, "rod", at=(0, 0))
+    >>> _ = m.point("tip", "rod", (1, 0))
+    >>> found = sarrus.modes(m, at=sarrus.equilibrium(m))
+    >>> round(float(found.frequencies[0]), 4)
+    0.6105
     """
     system = make_system(mechanism)
     model = system.model
@@ -128,11 +140,12 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
     if here.residual > NEAR_BALANCE:
         raise MechanismError(
             f"'{mechanism.name}' is not at rest here: {here.residual:.2g} of all forces are not "
-            "balanced along its degrees of freedom; find a position by sarrus.equilibrium and give it as `at`"
+            "balanced along its degrees of freedom; find an equilibrium by sarrus.equilibrium and give it as `at`"
         )
     if here.singular:
         raise MechanismError(
-            f"'{mechanism.name}' is at a singular configuration: {here.freedoms} freedoms meet here, and small "
+            f"'{mechanism.name}' is at a singular configuration: {here.dof} first-order degrees of "
+            "freedom, and small "
             "motions are not those of one linear system; move it a little off"
         )
     values, shapes = _solve_modes(here)
@@ -142,7 +155,7 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
             f"close to a singular configuration: the smallest singular value of J is {here.smallest:.1e}"
         )
     found = [
-        _make_mode(model, values[i], here.freedom_basis @ shapes[:, i])
+        _make_mode(model, values[i], here.dof_basis @ shapes[:, i])
         for i in sorted(_one_of_each(values), key=lambda i: (abs(values[i]), -values[i].real))
     ]
     return Modes(mechanism.name, tuple(found), tuple(notes))
@@ -150,9 +163,7 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
 
 def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
     """Eigenvalues and, as columns, displacements in the degrees of freedom."""
-    from scipy import linalg
-
-    Z = here.freedom_basis
+    Z = here.dof_basis
     M, C, K = Z.T @ here.system.M @ Z, -Z.T @ here.Q_v @ Z, here.stiffness
     n = len(K)
     if n == 0:
@@ -160,7 +171,7 @@ def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
     scale = float(np.abs(K).max(initial=0.0))
     even = np.abs(K - K.T).max() <= SYMMETRIC * max(scale, here.indifferent)
     if not np.any(C) and even:
-        squares, shapes = linalg.eigh(0.5 * (K + K.T), M)
+        squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T), M)
         # rounding of the stiffness in the unit of each mode; shapes have unit mass
         sizes = here.indifferent * np.sum(shapes**2, axis=0)
         squares = np.where(np.abs(squares) <= sizes, 0.0, squares)
@@ -173,11 +184,11 @@ def _solve_modes(here: StaticState) -> tuple[Complex, Complex]:
     if max(np.abs(C @ free).max(initial=0.0), np.abs(free.T @ C).max(initial=0.0)) > noise:
         free = vectors[:, :0]
     # the other degrees of freedom, mass-orthogonal to these
-    T = linalg.null_space(free.T @ M) if free.shape[1] else np.eye(n)
+    T = scipy.linalg.null_space(free.T @ M) if free.shape[1] else np.eye(n)
     m = T.shape[1]
     first = np.block([[np.zeros((m, m)), np.eye(m)], [-T.T @ K @ T, -T.T @ C @ T]])
     second = np.block([[np.eye(m), np.zeros((m, m))], [np.zeros((m, m)), T.T @ M @ T]])
-    values, vectors = linalg.eig(first, second)
+    values, vectors = scipy.linalg.eig(first, second)
     zeros = np.zeros(2 * free.shape[1])
     return np.concatenate([zeros, values]), np.hstack([free, free, T @ vectors[:m]])
 

@@ -75,6 +75,11 @@ def sweep(
         The study cannot be read.
     StudyError
         The study cannot be run or continued.
+
+    Examples
+    --------
+    >>> import sarrus
+    >>> table = sarrus.sweep("examples/crank_length.yaml", out="runs/crank")  # doctest: +SKIP
     """
     session = _load("session")
     session.check_extra()

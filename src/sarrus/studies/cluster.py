@@ -396,7 +396,7 @@ class _Loop:
         events = self.client.get_events(MEMORY_EVENTS)
         if any(event.get("worker") == worker for _, event in events if isinstance(event, dict)):
             return OUT_OF_MEMORY, (
-                f"the worker was ended {times} because this run took more memory than a worker has; ask for fewer "
+                f"the worker was ended {times} because this run took more memory than a worker has; request fewer "
                 "outputs, or give workers more memory"
             )
         return WORKER_DIED, (

@@ -6,17 +6,23 @@ import hashlib
 import inspect
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..analysis import list_numbers
+from ..assembly import AssemblyError, assemble
 from ..disk import read_file
+from ..lazy import module_on_use
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
-from ..quantities import split_quantity, unit_of_quantity
+from ..model import make_model
+from ..quantities import find_quantity, split_quantity, unit_of_quantity
+from ..readout import QuantityNames
 from ..user_methods import MOST_BYTES
 from . import study_schema
 from .records import (
@@ -36,6 +42,8 @@ from .records import (
     split_value,
 )
 from .study import Number, StudyParameter, StudyRecord
+
+cloudpickle = module_on_use("cloudpickle")
 
 # More runs would not fit into memory.
 MOST_RUNS = 10_000_000
@@ -215,8 +223,23 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
     return StudyRecord((name or label,), word, argument)
 
 
-def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
-    """Return a sentence if a record names an unknown joint or point; otherwise an empty string."""
+def name_quantities(mechanism: Mechanism) -> QuantityNames | None:
+    """Return the quantities that runs of a mechanism have; None if its loops cannot be closed as it is."""
+    for build in (lambda: mechanism, lambda: assemble(mechanism).mechanism):
+        with suppress(MechanismError, AssemblyError):
+            built = build()
+            built.check()
+            return QuantityNames(make_model(built))
+    return None
+
+
+def find_wrong_name(
+    record: StudyRecord, mechanism: Mechanism, names: QuantityNames | None = None
+) -> str:
+    """Return a sentence if a record names an unknown joint, point or quantity; otherwise an empty string.
+
+    names: the quantities of the mechanism's runs; without them only the names of parts and the words are checked.
+    """
     argument = QUANTITIES[record.what].argument if record.what in QUANTITIES else ""
     if argument == JOINT and record.argument is not None:
         joints = {j.name: j.bodies for j in mechanism.joints}
@@ -232,8 +255,15 @@ def find_wrong_name(record: StudyRecord, mechanism: Mechanism) -> str:
     elif argument in (COORDINATE, VALUE):
         given = record.argument
         for what in [given] if argument == COORDINATE else split_value(given)[:2]:
-            if why := _find_wrong_quantity(what, mechanism):
+            if why := _find_wrong_quantity(what, mechanism, names):
                 return why
+    elif argument == DESIGN:
+        try:
+            numbers = list_numbers(mechanism)
+        except MechanismError as error:
+            return str(error)
+        if record.argument not in numbers:
+            return f"'{record.argument}' is not a number of the design; {nearest(record.argument, numbers)}"
     return ""
 
 
@@ -246,8 +276,8 @@ def _check_words(what: str) -> None:
         )
 
 
-def _find_wrong_quantity(what: str, mechanism: Mechanism) -> str:
-    """Return a sentence if a quantity names an unknown part; otherwise an empty string."""
+def _find_wrong_quantity(what: str, mechanism: Mechanism, names: QuantityNames | None) -> str:
+    """Return a sentence if a quantity names an unknown part, or one without it; otherwise an empty string."""
     if is_coordinate(what):
         name, axis = split_coordinate(what)
         if why := find_wrong_point(name, mechanism):
@@ -258,7 +288,10 @@ def _find_wrong_quantity(what: str, mechanism: Mechanism) -> str:
     owners = {part.name for part in (*mechanism.structure(), *mechanism.loads())}
     owners |= {f"{j.name} on {b}" for j in mechanism.joints for b in j.bodies}
     try:
-        split_quantity(what, owners)
+        if names is None:
+            split_quantity(what, owners)
+        else:
+            find_quantity(names, what)
     except KeyError as error:
         return str(error.args[0])
     return ""
@@ -318,8 +351,6 @@ def _source(function: Any) -> str:
         text = inspect.getsource(function)
         around = inspect.getclosurevars(function)
     except (OSError, TypeError):
-        import cloudpickle
-
         return hashlib.sha256(cloudpickle.dumps(function)).hexdigest()
     values = {**around.nonlocals, **around.globals}
     known = {k: v for k, v in sorted(values.items()) if isinstance(v, str | int | float | tuple)}

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import kernels
 from ..assembly import AssemblyError
+from ..lazy import module_on_use
 from ..mechanism import LockedError, Mechanism, MechanismError
 from ..result import Result
 from ..runs.columns import trajectory_columns
@@ -33,8 +34,10 @@ from .records import (
 )
 from .study import StudyPlan
 
+cloudpickle = module_on_use("cloudpickle")
+
 DONE = "done"
-REFUSED = "refused"
+REJECTED = "rejected"
 CANNOT_ASSEMBLE = "cannot-assemble"
 LOCKED = "locked"
 RECORD_FAILED = "record-failed"
@@ -169,11 +172,11 @@ def describe_failure(error: BaseException) -> tuple[str, str]:
     if isinstance(error, LockedError):
         return LOCKED, text
     if isinstance(error, MechanismError | ValueError):
-        return REFUSED, text
+        return REJECTED, text
     if isinstance(error, MemoryError):
         return (
             OUT_OF_MEMORY,
-            f"out of memory: {text or 'no more could be had'}; ask for fewer outputs",
+            f"out of memory: {text or 'no more is available'}; request fewer outputs",
         )
     return ERROR, f"{type(error).__name__}: {text}"
 
@@ -311,8 +314,6 @@ _PLANS: dict[str, StudyPlan] = {}
 
 def _read_plan(payload: bytes, digest: str) -> StudyPlan:
     if digest not in _PLANS:
-        import cloudpickle
-
         plan = cloudpickle.loads(payload)
         # The kernels are loaded before the clock of a run starts.
         warm_up(plan)

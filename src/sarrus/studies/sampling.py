@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ..arrays import Floats, Ints
 from .study import Study, StudyParameter
@@ -87,27 +88,25 @@ def draw_samples(study: Study) -> Samples:
 
 def _design(sampling: str, seed: int, combination: int, samples: int, dimension: int) -> Floats:
     """Return numbers between 0 and 1, shape (samples, dimension)."""
-    from scipy.stats import qmc
-
     generator = np.random.default_rng([seed, combination])
     if sampling == LATIN_HYPERCUBE:
-        return np.asarray(qmc.LatinHypercube(dimension, seed=generator).random(samples))
+        return np.asarray(scipy.stats.qmc.LatinHypercube(dimension, seed=generator).random(samples))
     if sampling == SOBOL:
         with warnings.catch_warnings():
             # A remark of the study reports a count that is not a power of 2.
             warnings.simplefilter("ignore", UserWarning)
-            return np.asarray(qmc.Sobol(dimension, seed=generator).random(samples))
+            return np.asarray(scipy.stats.qmc.Sobol(dimension, seed=generator).random(samples))
     return generator.random((samples, dimension))
 
 
 def _spread(p: StudyParameter, unit: Floats, numbers: dict[str, Floats]) -> Floats:
     """Map numbers between 0 and 1 to values of a distribution."""
-    from scipy.special import ndtri
-
     first, second = (numbers[n] if isinstance(n, str) else n for n in p.numbers)
     if p.distribution == "uniform":
         return np.asarray(first + unit * (np.asarray(second) - first))
-    return np.asarray(first + np.asarray(second) * ndtri(np.clip(unit, TINY, 1.0 - 2 * TINY)))
+    return np.asarray(
+        first + np.asarray(second) * scipy.special.ndtri(np.clip(unit, TINY, 1.0 - 2 * TINY))
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 from .. import studies
 from ..arrays import plain_sum
 from ..disk import Directory
+from ..lazy import module_on_use
 from ..names import short
 from ..runs.provenance import command_line
 from .study import StudyError, StudyStopped
+
+pyarrow = module_on_use("pyarrow")
+parquet = module_on_use("pyarrow.parquet")
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,17 +99,14 @@ def run_to_table(given: str | Path | dict[str, Any], out: Path, **options: Any) 
 
 def read_table(out: Path) -> pd.DataFrame:
     """Return the rows of a study's finished runs, in order."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     with Directory(out) as place:
         if place.status(studies.study_folder.RESULTS) is not None:
             contents = [place.read(studies.study_folder.RESULTS)]
         else:
             with place.child(studies.study_folder.PARTS) as parts:
                 contents = [parts.read(name) for name in studies.study_folder.part_names(parts)]
-    tables = [pq.read_table(pa.BufferReader(content)) for content in contents]
-    return pa.concat_tables(tables).sort_by("run").to_pandas()
+    tables = [parquet.read_table(pyarrow.BufferReader(content)) for content in contents]
+    return pyarrow.concat_tables(tables).sort_by("run").to_pandas()
 
 
 def read(given: str | Path | dict[str, Any]) -> Study:
@@ -177,7 +178,7 @@ class _Session:
         self.deaths = 0
         self.remarks = [*study.remarks, *folder.remarks]
         self.remarks_shown = 0
-        self.tell()
+        self.report()
 
     def run(self, samples: Any, workers: int, scheduler: str | None, limit: int | None) -> None:
         self.folder.save_manifest("running")
@@ -203,9 +204,9 @@ class _Session:
         if self.work.remarks:
             self.remarks += self.work.remarks
             self.work.remarks.clear()
-        self.tell()
+        self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         if self.progress is None:
             return
         seconds = time.perf_counter() - self.begin
@@ -241,7 +242,7 @@ class _Session:
             folder.save_manifest("finished")
         else:
             folder.save_manifest("stopped")
-        self.tell()
+        self.report()
         return SessionSummary(
             folder.path,
             len(folder.done),

@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 from ..arrays import Flags, plain_sum
 from ..disk import UNFINISHED, Directory, UnsafeFileError
-from ..foreign import ForeignError, ProcessLimits, ask
+from ..foreign import ForeignError, ProcessLimits, request
 from ..names import shown
 from ..outputs import LIST, admit, check_place
 from ..runs.provenance import describe_origin, describe_versions, now
@@ -205,11 +205,11 @@ def open_folder(
         raise StudyError(
             f"folder {path} cannot be made: {error.strerror}; choose another --out"
         ) from None
-    with ExitStack() as held:
+    with ExitStack() as opened:
         try:
-            place = held.enter_context(Directory(path))
-            _refuse_foreign(place)
-            held.enter_context(locked(place))
+            place = opened.enter_context(Directory(path))
+            _reject_foreign(place)
+            opened.enter_context(locked(place))
             check_place(place, OUTPUTS)
             begins = fresh and _set_aside(place)
             sessions, remarks = ([], []) if begins else _check_manifest(place, study)
@@ -224,7 +224,7 @@ def open_folder(
                 folder.save_manifest("running")
             for name in (PARTS, TRAJECTORIES):
                 if name == PARTS or study.plan.trajectory is not None:
-                    folder.inner[name] = held.enter_context(place.child(name, make=True))
+                    folder.inner[name] = opened.enter_context(place.child(name, make=True))
             _read_parts(folder)
         except OSError as error:
             # A link in place of a file or folder, or missing permissions.
@@ -283,7 +283,7 @@ def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]
     """Return the sessions so far, and remarks on them; rejects the folder of another study."""
     path = shown(place.path)
     if place.status(MANIFEST) is None:
-        _refuse_foreign(place)
+        _reject_foreign(place)
         return [], []
     try:
         record = json.loads(place.read(MANIFEST, MOST_BYTES))
@@ -318,7 +318,7 @@ def _check_manifest(place: Directory, study: Study) -> tuple[list[dict[str, Any]
     return sessions, remarks
 
 
-def _refuse_foreign(place: Directory) -> None:
+def _reject_foreign(place: Directory) -> None:
     """Reject a folder that is not empty but does not contain a study."""
     others = _other_names(place)
     if others and place.status(MANIFEST) is None:
@@ -386,7 +386,9 @@ def _try_parts(folder: Folder, names: list[str]) -> None:
         cpu=ProcessLimits().cpu + plain_sum(status.st_size for status in found) / READ_RATE
     )
     try:
-        ask("parquet", {"tried": [str((place.path / name).absolute()) for name in names]}, limits)
+        request(
+            "parquet", {"tried": [str((place.path / name).absolute()) for name in names]}, limits
+        )
     except ForeignError as error:
         raise StudyError(
             f"the parts of folder {shown(folder.path)} cannot be read: {error}; choose another --out, or give "
@@ -457,8 +459,8 @@ def _set_damaged(folder: Folder, kind: str, name: str, why: str) -> None:
 
 def _set_aside(place: Directory) -> bool:
     """Move the files of an earlier study, if any, into a separate folder; other files stay."""
-    held = _other_names(place)
-    if not held:
+    opened = _other_names(place)
+    if not opened:
         return False
     with place.child(
         f"{BEFORE}{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}", make=True
@@ -466,7 +468,7 @@ def _set_aside(place: Directory) -> bool:
         for name in (PARTS, TRAJECTORIES, DAMAGED):
             _move_parts(place, aside, name)
         # The manifest last: without it nothing identifies the other files.
-        for name in sorted(filter(_OURS.fullmatch, held), key=lambda name: name == MANIFEST):
+        for name in sorted(filter(_OURS.fullmatch, opened), key=lambda name: name == MANIFEST):
             place.move(name, aside, name)
     return True
 

@@ -26,6 +26,7 @@ from .entries import (
     in_si,
     make_parameter,
     make_record,
+    name_quantities,
 )
 from .records import RecordError
 from .runs import FIRST_COLUMNS, LAST_COLUMNS
@@ -359,8 +360,9 @@ class _Reader:
         if self.problems or any(c.kind is ChangeKind.OPTION for c in plan.changes):
             return
         mechanism = build_mechanism(plan.base, (), {})[0]
+        names = name_quantities(mechanism)
         for record in plan.records:
-            if why := find_wrong_name(record, mechanism):
+            if why := find_wrong_name(record, mechanism, names):
                 self.problem(("record",), why)
         for name in plan.trajectory or ():
             if why := find_wrong_point(name, mechanism):

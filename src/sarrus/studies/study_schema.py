@@ -139,7 +139,7 @@ Variation = Annotated[
 
 
 class SettingsEntry(SimulateEntry):
-    """How each run is simulated; what is left out is said by the model file or the problem."""
+    """How each run is simulated; omitted keys have the values of the model file or the problem."""
 
     max_steps: StrictInt | None = Field(default=None, description="most steps of a run")
     assemble: StrictBool | None = Field(default=None, description="true: close the loops first")

@@ -1,6 +1,6 @@
 """The branches through a configuration, as records and in sentences; the mathematics is in `local`.
 
-Drives are ignored unless the caller asks to lock them: drives prescribe the speed, joints determine the branches.
+Drives are ignored unless they are to be locked: drives prescribe the speed, joints determine the branches.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import model as model_package
+from .. import scene
 from ..arrays import Floats, plain_sum
 from ..kinematics.configuration import LINK, read_spins
 from ..kinematics.constraints import Constraints
+from ..names import warn_renamed
 from ..notebook_display import Sentences
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
 from .joint_equations import JointEquations, make_joint_equations
@@ -158,12 +160,17 @@ class Branch:
     @cached_property
     def velocities(self) -> dict[str, Floats]:
         """Velocities of joints and named points along the branch [m/s]."""
+        bodies = {b.name for b in self.site.model.mechanism.bodies}
+        return {n: v for n, v in self._speeds.items() if n not in bodies}
+
+    @property
+    def _speeds(self) -> dict[str, Floats]:
+        """Velocities of joints, named points and centres of bodies [m/s]."""
         model = self.site.model
         moved = _clean(self.motions.speeds[self.number] / self._scale, self.motions.length)
         # joints on the ground never move
         free = np.diff(model.places.indptr[:: model.dimension]) > 0
-        bodies = {b.name for b in model.mechanism.bodies}
-        return {n: moved[i] for n, i in model.points.items() if free[i] and n not in bodies}
+        return {n: moved[i] for n, i in model.points.items() if free[i]}
 
     @cached_property
     def turning(self) -> dict[str, Floats]:
@@ -178,6 +185,14 @@ class Branch:
 
     def __str__(self) -> str:
         words = [f"{name} {_vector(v)}" for name, v in self.velocities.items() if np.any(v)]
+        if not words:
+            # no joint or named point moves
+            words = [f"{name} {_vector(v)}" for name, v in self._speeds.items() if np.any(v)]
+            words += [
+                f"{name} turning {_vector(np.atleast_1d(w))} rad/s"
+                for name, w in self.turning.items()
+                if np.any(w)
+            ]
         more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
         still = [name for name, v in self.velocities.items() if not np.any(v)]
         rest = f"; at rest: {', '.join(still[:MOST_WORDS])}" if words and still else ""
@@ -202,7 +217,7 @@ class Branch:
         if not self.two_sided:
             words.append("one-sided (a cusp)")
         if self.contact:
-            words.append(f"parts like s^{self.contact:g} from a branch with the same tangent")
+            words.append(f"separates as s^{self.contact:g} from a branch with the same tangent")
         if not self.decided:
             words.append("not decided")
         return ", ".join(words)
@@ -244,7 +259,7 @@ class Branches(Sentences):
         or "undecided". `classes` lists all that apply.
     order : int
         Order of the Taylor terms that decided, or the order up to which the analysis remained undecided.
-    freedoms, dependences : int
+    dof, dependences : int
         Number of first-order degrees of freedom of the coordinates, and of redundant equations.
     count : int
         Number of branches. `complete` states whether all of them are listed; otherwise the number is a lower
@@ -262,7 +277,7 @@ class Branches(Sentences):
     branches: tuple[Branch, ...]
     classes: tuple[str, ...]
     order: int
-    freedoms: int
+    dof: int
     dependences: int
     count: int
     complete: bool
@@ -288,7 +303,13 @@ class Branches(Sentences):
     @property
     def leads_nowhere(self) -> bool:
         """Whether the joints allow velocities, but all of them are infinitesimal only."""
-        return self.decided and self.freedoms > 0 and not self.branches
+        return self.decided and self.dof > 0 and not self.branches
+
+    @property
+    def freedoms(self) -> int:
+        """The older name of `dof`, with a DeprecationWarning."""
+        warn_renamed("branches.freedoms", "branches.dof")
+        return self.dof
 
     @property
     def dimensions(self) -> tuple[int, ...]:
@@ -347,12 +368,10 @@ class Branches(Sentences):
         *points : str
             Names of joints, points or bodies. The default are two whose travels distinguish the branches.
         """
-        from ..scene import branch_figure
-
         assert self.model is not None
         assert self.coordinates is not None
         paths = [self.path(b) for b in self.branches[:MOST_LINES]]
-        return branch_figure.draw_branches(self.model, self.coordinates, paths, points)
+        return scene.branch_figure.draw_branches(self.model, self.coordinates, paths, points)
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -373,7 +392,7 @@ class Branches(Sentences):
             "classes": list(self.classes),
             "order": self.order,
             "decided": self.decided,
-            "freedoms": self.freedoms,
+            "dof": self.dof,
             "dependences": self.dependences,
             "count": self.count,
             "complete": self.complete,
@@ -420,15 +439,15 @@ def find_branches(
     stress = None
     if found.resting:
         equations = equations or make_joint_equations(model.mechanism)
-        held = equations if hold_drives else equations.undriven
-        stress = find_self_stress(found.resting, held, model, q)
+        rows_used = equations if hold_drives else equations.undriven
+        stress = find_self_stress(found.resting, rows_used, model, q)
     off = float(np.abs(joints.phi(q)).max(initial=0.0))
     return Branches(
         name=model.name,
         branches=tuple(listed),
         classes=_classify(found),
         order=found.order,
-        freedoms=found.freedoms,
+        dof=found.dof,
         dependences=found.dependences,
         count=found.count,
         complete=found.complete,
@@ -458,11 +477,11 @@ def _classify(found: Analysis) -> tuple[str, ...]:
     largest = max((b.dimension for b in branches), default=0)
     words = {
         UNDECIDED: found.undecided > 0,
-        ISOLATED: found.freedoms == 0,
+        ISOLATED: found.dof == 0,
         CUSP: any(b.ways == 1 for b in branches),
         TANGENTIAL: len(set(groups)) < len(groups) or contained,
         TRANSVERSAL: (found.count > 1 and len(set(groups)) > 1) or any(b.curved for b in branches),
-        SHAKY: found.freedoms > 0
+        SHAKY: found.dof > 0
         and (
             (not branches and not found.undecided)
             or max((b.nullity for b in branches), default=0) > largest
@@ -478,7 +497,7 @@ def _classify(found: Analysis) -> tuple[str, ...]:
         and SHAKY not in out
     ):
         one = branches[0]
-        out.append(REGULAR if one.dimension == found.freedoms else SHAKY)
+        out.append(REGULAR if one.dimension == found.dof else SHAKY)
     return tuple(out) or (REGULAR,)
 
 
@@ -495,25 +514,25 @@ def _share_tangents(branches: tuple[LocalBranch, ...]) -> bool:
 
 
 def _sentences(x: Branches) -> Iterator[str]:
-    if x.note and not x.freedoms and x.classification == UNDECIDED:
+    if x.note and not x.dof and x.classification == UNDECIDED:
         yield x.note
         return
-    freedoms = f"{x.freedoms} first-order degree{'s' * (x.freedoms != 1)} of freedom"
-    if not x.freedoms:
+    dof = f"{x.dof} first-order degree{'s' * (x.dof != 1)} of freedom"
+    if not x.dof:
         yield "No first-order degree of freedom: an isolated configuration, rigid."
         return
     least = "" if x.complete else "at least "
     many = f"{least}{x.count} branch{'es' * (x.count != 1)}"
     meet = "passes" if x.count == 1 else "meet"
     if x.branches:
-        text = f"{freedoms}; {many} {meet}{' through it' if x.count == 1 else ' here'}"
+        text = f"{dof}; {many} {meet}{' through it' if x.count == 1 else ' here'}"
     else:
-        text = f"{freedoms}; no branch {'passes through it' if x.decided else 'was confirmed'}"
+        text = f"{dof}; no branch {'passes through it' if x.decided else 'was confirmed'}"
     yield f"{text}: {', '.join(x.classes)}."
     yield from _branch_sentences(x)
     if x.gap and SHAKY in x.classes:
         yield (
-            f"The joints open like s^{x.gap} along the velocities that lead back: infinitesimal mobility of order "
+            f"The joints open as s^{x.gap} along these velocities: infinitesimal mobility of order "
             f"{x.infinitesimal_order}."
         )
     if x.self_stress is not None:
@@ -536,12 +555,16 @@ def _branch_sentences(x: Branches) -> Iterator[str]:
         one = "It is" if x.count == 1 else f"{cusps} of them {'is' if cusps == 1 else 'are'}"
         yield f"{one} one-sided: both ends leave along the same direction (a cusp)."
     if any(b.conical for b in x.branches):
+        cones = int(plain_sum(b.conical for b in x.branches))
         one = "Its tangents form" if x.count == 1 else "The tangents of one form"
-        yield f"{one} a cone instead of a plane: the motion crosses itself here."
+        shape = "a cone instead of a plane"
+        if cones > 1:
+            one, shape = f"The tangents of {cones} of them form", "cones instead of planes"
+        yield f"{one} {shape}: the motion crosses itself here."
     touching = [b.contact for b in x.branches if b.contact]
     if touching:
         yield (
-            f"{len(touching)} have a common tangent with another one and part like s^{min(touching):g}"
+            f"{len(touching)} have a common tangent with another one and separate as s^{min(touching):g}"
             f"{f' to s^{max(touching):g}' if max(touching) > min(touching) else ''}."
         )
     if len(x.dimensions) > 1:
@@ -613,7 +636,7 @@ def _trace_inwards(system: LocalSystem, branch: Branch, end: Floats, steps: int)
     Each row is extrapolated from the last two: displacements normal to the tangent vary as powers of the
     displacement along it. These exponents are not integers at a cusp or a similar singularity.
     """
-    rank, shaky = len(end) - branch.instantaneous, branch.instantaneous > branch.dimension
+    rank, shaky = len(end) - branch.instantaneous, branch.instantaneous - branch.dimension
     # the ends of a cusp leave like t^2 along the tangent
     first = 1 if branch.two_sided else 2
     rows, powers = [end], np.full(len(end), (first + 1) / first)

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 MINIMUM, CHANGE = 0, -1
 # numbers of nodes of the polynomials over the steps around such an interval: powers of the time lose digits with
 # each node
-NODES = (11, 10, 9, 8, 7)
+NODES = (15, 13, 11, 10, 9, 8, 7)
+# parts of these steps that are used
+WINDOWS = (1.0, 0.6, 0.35)
 # a local minimum of pivots is refined with W if W is below this multiple of the near-miss limit, with this number
 # of golden sections
 FOLLOWED = 10.0
@@ -61,6 +63,8 @@ OVERLAP = 1e-2
 MOST_DEPENDENCES = 4
 # Newton steps to the nearest singular configuration
 NEWTON = 8
+# the smallest curvature of u.Phi that hides a distance, as a share of the largest
+LEAST_BEND = 0.01
 # a motion that reverses within this multiple of the distance hidden by rounding may not have crossed anything
 TURNS_WITHIN = 10.0
 # number of candidates whose regular configurations determine the regular rank of groups of bodies
@@ -80,31 +84,42 @@ def judge_candidates(
         return [], []
     judge = _Judge(model, equations, watch, candidates, motion, tolerance)
     found = judge.start() if watch.singular_start else []
-    # if two candidates describe one moment, the first counts: the one over several steps is more accurate
-    for candidate in sorted(candidates, key=lambda c: c.zeros != CHANGE):
+    # if two candidates describe one moment, the first counts
+    for candidate in sorted(candidates, key=judge.inaccuracy):
         for t in judge.times(candidate):
             moment = judge.look(candidate, t)
             if moment is not None:
-                found = judge.add(found, moment, candidate)
-    found = _join(sorted(found, key=lambda x: x[0].time), watch.until)
-    crossings = [x for x, _ in found if isinstance(x, Crossing)]
-    return crossings, [x for x, _ in found if isinstance(x, NearMiss)]
+                found = judge.add(found, moment)
+    found = _join(sorted(found, key=lambda x: x.moment.time), watch.until)
+    moments = [x.moment for x in found]
+    crossings = [x for x in moments if isinstance(x, Crossing)]
+    return crossings, [x for x in moments if isinstance(x, NearMiss)]
 
 
-# a moment, and the group of bodies to which it belongs (-1: all)
-Found = tuple[Crossing | NearMiss, int]
+class Found(NamedTuple):
+    """A moment, the group of bodies to which it belongs (-1: all), and its candidate (None: the start)."""
+
+    moment: Crossing | NearMiss
+    group: int
+    candidate: Candidate | None
+
+    def covers(self, time: float, overlap: float = 0.0) -> bool:
+        """Whether a time is within the interval of the candidate, or beyond it by a share of its length."""
+        c = self.candidate
+        margin = 0.0 if c is None else overlap * (c.high - c.low)
+        return c is not None and c.low - margin <= time <= c.high + margin
 
 
 def _join(found: list[Found], until: float) -> list[Found]:
     """Merge simultaneous crossings of different groups."""
     out: list[Found] = []
-    for moment, group in found:
-        other = out[-1][0] if out else None
+    for moment, group, candidate in found:
+        other = out[-1].moment if out else None
         if (
             isinstance(moment, Crossing)
             and isinstance(other, Crossing)
             and moment.time - other.time <= AT_MOMENT * until
-            and group != out[-1][1]
+            and group != out[-1].group
         ):
             here = replace(
                 moment.rank,
@@ -112,9 +127,9 @@ def _join(found: list[Found], until: float) -> list[Found]:
                 below=_largest(moment.rank.below + other.rank.below),
                 above=_largest(moment.rank.above + other.rank.above, last=True),
             )
-            out[-1] = (replace(moment, rank=here), -1)
+            out[-1] = Found(replace(moment, rank=here), -1, candidate)
             continue
-        out.append((moment, group))
+        out.append(Found(moment, group, candidate))
     return out
 
 
@@ -155,17 +170,20 @@ class _Judge:
         self._candidates = candidates
         # ranks at regular configurations, by configuration and group
         self._regular: dict[tuple[int, int], Rank] = {}
+        # means of zeros in intervals of lower rank, by candidate
+        self._means: dict[int, float | None] = {}
         self._groups = _Groups(model, equations, watch.parts)
 
     def start(self) -> list[Found]:
         """The start of a run that begins at a crossing; a series around the start is noisy."""
         q, v = self._watch.begin
         nearby = self._rank(self._watch.later, -1, self._equations.tolerance)
-        here = self._rank(q, -1, self._zero_beside(nearby))
+        here = self._rank(q, -1, self._zero_tolerance(nearby))
         if here.rank >= nearby.rank:
             return []
         around = self._motion.around(0.0)
-        return [(Crossing(0.0, here, nearby, *around, q, v, self._model, self._equations), -1)]
+        moment = Crossing(0.0, here, nearby, *around, q, v, self._model, self._equations)
+        return [Found(moment, -1, None)]
 
     def times(self, c: Candidate) -> Iterator[float]:
         """The times at which a candidate may be a moment of the run."""
@@ -180,7 +198,10 @@ class _Judge:
         if c.zeros == MINIMUM:
             return self._bottom(c)
         if c.zeros == CHANGE:
-            return [self._mean(c)]
+            mean, width = self._mean(c), float(np.sqrt(c.variance))
+            return [
+                _least(self._value(c), c.time - width, c.time + width) if mean is None else mean
+            ]
         if c.zeros < 2 or (c.zeros == 2 and c.variance <= 0.0):
             return [c.time]
         # they are one if all values vanish at their mean, or some vanish everywhere between them, up to the zero
@@ -223,50 +244,66 @@ class _Judge:
         columns = [kernels.TIME, kernels.ZEROS, kernels.VARIANCE]
         return [(t, n, v) for t, n, v in found[:count, columns].tolist()]
 
-    def _mean(self, c: Candidate) -> float:
+    def inaccuracy(self, c: Candidate) -> int:
+        """Order of candidates: zeros over several steps are the most accurate, minima the least."""
+        if c.zeros == CHANGE:
+            return 0 if self._mean(c) is not None else 2
+        return 2 if c.zeros == MINIMUM else 1
+
+    def _mean(self, c: Candidate) -> float | None:
         """The mean of the zeros in an interval of lower rank: a zero of higher order, split by rounding.
 
         It uses one polynomial over the steps around the interval, because rounding is negligible far from the
         zero. The zeros scatter by a root of the rounding, their mean does not. A polynomial that follows the
-        rounding of the steps may have none; of several degrees that with the least scatter counts.
+        rounding of the steps, or not the motion, may have none or some of them; of several degrees and windows
+        that with the most zeros counts, then that with the least scatter. None: there is no zero.
         """
-        best, least = c.time, np.inf
-        middle, half = 0.5 * (c.low + c.high), 0.5 * (c.high - c.low)
-        for count in NODES:
-            nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
-            places = [c.piece(middle + half * x).position(middle + half * x) for x in nodes]
-            scaled = np.polynomial.chebyshev.chebfit(nodes, np.array(places), count - 1)
-            powers = np.array(
-                [
-                    np.polynomial.chebyshev.cheb2poly(row)
-                    for row in _filled(np.asarray(scaled, float)).T
-                ]
-            ).T
-            rows = powers / half ** np.arange(len(powers))[:, None]
+        key = id(c)
+        if key not in self._means:
             found = [
                 x
-                for x in self._locate(rows, (-half, half), -1, False)
-                if abs(middle + x[0] - c.time) <= np.sqrt(c.variance)
+                for share in WINDOWS
+                for count in NODES
+                for x in self._zeros_around(c, share * 0.5 * (c.high - c.low), count)
             ]
-            zeros = plain_sum(n for _, n, _ in found)
-            if not zeros:
-                continue
+            self._means[key] = min(found, default=(0.0, 0.0, None))[-1]
+        return self._means[key]
+
+    def _zeros_around(
+        self, c: Candidate, half: float, count: int
+    ) -> Iterator[tuple[float, float, float | None]]:
+        """Minus the number of zeros near a candidate, their scatter and mean: of a polynomial through nodes."""
+        width = float(np.sqrt(c.variance))
+        first, last = c.low + half, c.high - half
+        middle = min(max(c.time, first), last)
+        nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+        places = [c.piece(middle + half * x).position(middle + half * x) for x in nodes]
+        scaled = np.polynomial.chebyshev.chebfit(nodes, np.array(places), count - 1)
+        columns = _filled(np.asarray(scaled, float)).T
+        powers = np.array([np.polynomial.chebyshev.cheb2poly(column) for column in columns]).T
+        rows = powers / half ** np.arange(len(powers))[:, None]
+        located = self._locate(rows, (-half, half), -1, False)
+        found = [x for x in located if abs(middle + x[0] - c.time) <= width]
+        zeros = plain_sum(n for _, n, _ in found)
+        if zeros:
             mean = plain_sum(t * n for t, n, _ in found) / zeros
             scatter = plain_sum(n * abs(v + (t - mean) ** 2) for t, n, v in found) / zeros
-            if scatter < least:
-                best, least = float(middle + mean), scatter
-        return best
+            yield -zeros, scatter, float(middle + mean)
 
-    def _bottom(self, c: Candidate) -> list[float]:
-        """The time at which the smallest value of W is minimal, if it is low and not at an end of the run."""
+    def _value(self, c: Candidate) -> Callable[[float], float]:
+        """The smallest value of W around a candidate that is not zero everywhere, as a function of time."""
         nearby = self._nearby(c)
-        small = FOLLOWED * NEAR_MISS * nearby.smallest
 
         def value(t: float) -> float:
             rank = self._look(c, t, nearby)
             return rank.below[0] if rank.rank < nearby.rank else rank.smallest
 
-        if value(c.time) > small:
+        return value
+
+    def _bottom(self, c: Candidate) -> list[float]:
+        """The time at which the smallest value of W is minimal, if it is low and not at an end of the run."""
+        value = self._value(c)
+        if value(c.time) > FOLLOWED * NEAR_MISS * self._nearby(c).smallest:
             return []
         t = _least(value, c.low, c.high)
         edge = 1e-3 * (c.high - c.low)
@@ -283,36 +320,38 @@ class _Judge:
         if here.rank < nearby.rank:
             misfit = self._misfit(c, t, nearby.rank - here.rank)
             if misfit == 0.0:
-                return Crossing(t, here, *record), group
+                return Found(Crossing(t, here, *record), group, c)
             values = (*here.above, *here.below[: nearby.rank - here.rank])
             whole = replace(here, rank=nearby.rank, above=values[-3:], below=())
-            return NearMiss(t, whole, *record, misfit), group
+            return Found(NearMiss(t, whole, *record, misfit), group, c)
         if here.rank == nearby.rank and here.smallest < NEAR_MISS * nearby.smallest:
             fallen = self._rank(q, group, 2.0 * here.smallest)
             if fallen.rank < nearby.rank and self._goes_through(c, t):
-                return Crossing(t, fallen, *record), group
-            return NearMiss(t, here, *record), group
+                return Found(Crossing(t, fallen, *record), group, c)
+            return Found(NearMiss(t, here, *record), group, c)
         return None
 
-    def add(self, found: list[Found], new: Found, c: Candidate) -> list[Found]:
+    def add(self, found: list[Found], new: Found) -> list[Found]:
         """Add a moment; if it is already known, the one with the smaller value is retained.
 
-        Two adjacent steps may both detect a crossing between them. Between two detections of one moment the
-        smallest value does not exceed its values at both; between two distinct moments it rises.
+        Two adjacent steps, or a step and an interval over several, may both detect one crossing. Between two
+        detections of one moment the smallest value does not exceed its values at both; between two distinct
+        moments it rises.
         """
-        moment, group = new
-        margin = OVERLAP * (c.high - c.low)
-        for i, (other, its) in enumerate(found):
-            if not c.low - margin <= other.time <= c.high + margin:
+        for i, old in enumerate(found):
+            moment, other = new.moment, old.moment
+            if not (new.covers(other.time, OVERLAP) or old.covers(moment.time, OVERLAP)):
                 continue
-            if group != its and -1 not in (group, its):
+            if new.group != old.group and -1 not in (new.group, old.group):
                 continue
             t = 0.5 * (moment.time + other.time)
+            c = new.candidate if new.covers(t) else old.candidate or new.candidate
+            assert c is not None
             between = self._look(c, t, moment.rank_nearby)
             known = max(moment.rank_nearby.rank, other.rank_nearby.rank)
             if between.rank < known or between.smallest <= max(moment.value, other.value):
                 depths = [(x.rank.rank, max(x.value, self._zero)) for x in (other, moment)]
-                deeper = new if depths[1] < depths[0] else found[i]
+                deeper = new if depths[1] < depths[0] else old
                 return [*found[:i], deeper, *found[i + 1 :]]
         return [*found, new]
 
@@ -325,14 +364,14 @@ class _Judge:
             self._regular[key] = self._rank(c.regular, group, zero)
         return self._regular[key]
 
-    def _zero_beside(self, nearby: Rank) -> float:
+    def _zero_tolerance(self, nearby: Rank) -> float:
         """The limit below which values count as zero: also small relative to those of regular configurations."""
         share = 0.5 * NEAR_MISS * nearby.smallest
         return max(self._equations.tolerance, min(self._zero, share))
 
     def _look(self, c: Candidate, t: float, nearby: Rank) -> Rank:
         group = self._groups.of_part(c.part)
-        return self._rank(c.piece(t).position(t), group, self._zero_beside(nearby))
+        return self._rank(c.piece(t).position(t), group, self._zero_tolerance(nearby))
 
     def _rank(self, q: Floats, group: int, zero: float) -> Rank:
         """The rank at a configuration; the zero limit rises with the constraint violation, which hides zeros.
@@ -384,15 +423,23 @@ class _Judge:
         gap = float(np.abs(joints.phi(q)).max(initial=0.0))
         error = piece.last_term + self._tolerance + gap
         out = []
-        for u in U[:, max(rank - rise, 0) : rank].T[:MOST_DEPENDENCES]:
-            place, dependence = _nearest_singular(joints, q, u)
+        # loops elsewhere may lose rank at the same time
+        kept = int(np.sum(values[:rank] > KEPT_RANK * regular[rank - 1]))
+        strong = max(min(rank - rise, kept), 0)
+        for u in U[:, strong:rank].T[:MOST_DEPENDENCES]:
+            place, dependence = _nearest_singular(joints, q, u, strong)
             misfit = abs(float(dependence @ joints.phi(place)))
             rounding = self._rounding(place, dependence)
             allowed = 0.5 * self._bend * error**2 + rounding
+            off = place - q
+            far = float(np.abs(off).max(initial=0.0))
             # u.J vanishes there, so the rounding error of u.Phi hides the position of the root
-            hidden = error + float(np.sqrt(2.0 * rounding / self._bend))
-            off = float(np.abs(place - q).max(initial=0.0))
-            out.append(_Neighbour(misfit, allowed, off, hidden))
+            bend = LEAST_BEND * self._bend
+            if far > 0.0:
+                way = (off / far)[:, None]
+                bend = max(bend, abs(float(joints.curvature(dependence, way)[0, 0])))
+            hidden = error + float(np.sqrt(2.0 * rounding / bend))
+            out.append(_Neighbour(misfit, allowed, far, hidden))
         return out
 
     def _goes_through(self, c: Candidate, t: float) -> bool:
@@ -497,16 +544,25 @@ def _filled(series: Floats) -> Floats:
     return out
 
 
-def _nearest_singular(joints: Constraints, q: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """The configuration nearest to q with u.J = 0, |u| = 1, and u, by Newton steps of least norm."""
-    n = len(q)
+def _nearest_singular(
+    joints: Constraints, q: Floats, u: Floats, strong: int
+) -> tuple[Floats, Floats]:
+    """The configuration nearest to q with u.J = 0, |u| = 1, and u, by Newton steps of least norm.
+
+    The steps keep all constraints but that along u. strong: the number of singular values of J that do not vanish.
+    They determine the changes of u and the return to these constraints; the step itself is among the directions of
+    the others, where only the curvature of u.Phi counts.
+    """
     for _ in range(NEWTON):
         J = joints.jacobian(q)
-        A = np.block([[joints.curvature(u, np.eye(n)), J.T], [np.zeros((1, n)), u[None]]])
-        step = np.linalg.lstsq(A, -np.append(J.T @ u, 0.0), rcond=1e-10)[0]
-        q, u = q + step[:n], u + step[n:]
-        u = u / np.linalg.norm(u)
-        if np.linalg.norm(step) < 1e-15:
+        U, values, Vt = np.linalg.svd(J)
+        U, values, V, Z = U[:, :strong], values[:strong], Vt[:strong], Vt[strong:].T
+        along, residual = joints.curvature(u, np.eye(len(q))) @ Z, J.T @ u
+        step = np.linalg.lstsq(Z.T @ along, -Z.T @ residual, rcond=1e-10)[0]
+        turn = -U @ (V @ (along @ step + residual) / values)
+        q = q + Z @ step - V.T @ (U.T @ joints.phi(q) / values)
+        u = (u + turn) / np.linalg.norm(u + turn)
+        if np.hypot(np.linalg.norm(step), np.linalg.norm(turn)) < 1e-15:
             break
     return q, u
 

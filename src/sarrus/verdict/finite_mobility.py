@@ -21,13 +21,13 @@ def decide_by_branches(
     equations: JointEquations, mobility: Mobility, branches: Branches
 ) -> Mobility:
     """The mobility with the dimensions of the branches, if these are decided and the configuration is exact."""
-    hidden = mobility.here - branches.freedoms
+    hidden = mobility.here - branches.dof
     exact = branches.misfit <= EXACT_BRANCHES * equations.length
     if not branches.decided or hidden < 0 or not exact:
         return mobility
     dimensions = tuple(d + hidden for d in branches.dimensions) or (hidden,)
     motion = dimensions[0]
-    nearby = min((b.instantaneous for b in branches), default=branches.freedoms) + hidden
+    nearby = min((b.instantaneous for b in branches), default=branches.dof) + hidden
     redundant = equations.rows - equations.columns + nearby
     return replace(
         mobility,

@@ -193,7 +193,7 @@ def inspect_equations(
         mobility = replace(mobility, classes=(verdict.mobility.INCONSISTENT, *others))
     driven = verdict.mobility.measure_driven(whole, mobility) if whole.drives else None
     if driven is not None and driven.free_here > driven.free_motion and closed:
-        driven = replace(driven, held=_branches_of(mechanism, whole, hold_drives=True))
+        driven = replace(driven, locked_branches=_branches_of(mechanism, whole, hold_drives=True))
     nearby = mobility.generic
     redundancy = verdict.redundancy.find_redundancy(
         equations, mobility.redundant_here, nearby=nearby.pose if nearby else None
@@ -260,5 +260,5 @@ def _driven_record(d: Driven) -> dict[str, Any]:
         "idle_here": d.idle_here,
         "idle_motion": d.idle_motion,
         "dependent_sets": [_set_record(s) for s in d.sets],
-        "held": None if d.held is None else d.held.as_dict(),
+        "locked_branches": None if d.locked_branches is None else d.locked_branches.as_dict(),
     }

@@ -26,7 +26,7 @@ SUMMARY_WORDS = {
 }
 
 
-def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> list[str]:
+def describe_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> list[str]:
     """Crossings and near misses of a run, one line each."""
     lines = []
     if crossings:
@@ -47,10 +47,10 @@ def tell_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) -> l
 
 def write_summary(x: Inspection) -> str:
     """Degrees of freedom, redundant constraints and singularity: three clauses, the same on all pages."""
-    return "; ".join([state_freedom(x), _state_redundancy(x), _state_singularity(x)])
+    return "; ".join([state_dof(x), _state_redundancy(x), _state_singularity(x)])
 
 
-def state_freedom(x: Inspection) -> str:
+def state_dof(x: Inspection) -> str:
     """The degrees of freedom, their drives, and idle spins."""
     m = x.mobility
     idle = len(m.idle_spins)
@@ -181,14 +181,17 @@ def _driven(d: Driven, left: int) -> Iterator[str]:
         if left
         else "no degree of freedom is"
     )
-    yield f"With {names} prescribed, {remain} left{' nearby' if not left and d.free_here > d.free_motion else ''}."
-    if d.held is not None and d.idle_here:
+    where = " nearby" if not left and d.free_here > d.free_motion else ""
+    if left and d.moving:
+        where = ", of " + _names([f"'{name}'" for name in d.moving])
+    yield f"With {names} prescribed, {remain} left{where}."
+    if d.locked_branches is not None and d.idle_here:
         first = _many(
-            d.held.freedoms, "first-order degree of freedom", "first-order degrees of freedom"
+            d.locked_branches.dof, "first-order degree of freedom", "first-order degrees of freedom"
         )
         yield (
-            f"In this configuration the drives, when held, leave {first} "
-            f"(a type II singularity of the drives). {' '.join(d.held.sentences)}"
+            f"In this configuration the drives, when locked, leave {first} "
+            f"(a type II singularity of the drives). {' '.join(d.locked_branches.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:
         here = _many(d.free_here, "degree of freedom", "degrees of freedom")
@@ -217,8 +220,8 @@ def _play(locked: Locked) -> str:
     lead = "Strictly, it is locked"
     if locked.exact:
         exact = _many(locked.exact, "degree of freedom", "degrees of freedom")
-        lead = f"Strictly, it has {exact}, and {locked.freedoms} more only with joint play"
-    velocity = "the velocity that is" if locked.freedoms == 1 else "each velocity that is"
+        lead = f"Strictly, it has {exact}, and {locked.dof} more only with joint play"
+    velocity = "the velocity that is" if locked.dof == 1 else "each velocity that is"
     text = (
         f"{lead} (smallest singular value {locked.value:.1e}): along {velocity} almost free its joints open by "
         f"up to {locked.misfit:.2e} m within {locked.reach:.2g} radians or lengths. "

@@ -29,7 +29,6 @@ from ..kinematics.configuration import Pose, cross, in_space, measure_length, tu
 from ..mechanism import Joint, JointKind, Mechanism
 from ..thresholds import EXACT_MISFIT, RANK_TOLERANCE
 from .joint_frames import (
-    AXIS,
     GROUND,
     JOINT_FRAMES,
     WORLD,
@@ -38,7 +37,6 @@ from .joint_frames import (
     PairsAt,
     axis_frames,
     name_direction,
-    turned,
 )
 from .rank import BodyScale, Scaled, make_scale, measure_reach
 
@@ -184,19 +182,6 @@ class JointEquations(JointPairs):
         """W: maps twists (v, w) of the bodies [m/s, rad/s] to relative velocities in the joints."""
         at = self.at(pose)
         return self._assemble(self._entries(at, self._directions(at)))
-
-    def carried_matrix(self, pose: Pose, start: Pose) -> Floats:
-        """W at a configuration close to another one, dense, with rows that vary continuously between the two.
-
-        A frame moves with the body that its axis belongs to; frames of links and crosses follow from the joint
-        positions.
-        """
-        before, at = self.at(start), self.at(pose)
-        axis = (self._frame == AXIS)[self.row_pair]
-        moves = (at.turns[0] @ np.swapaxes(before.turns[0], 1, 2))[self.row_pair[axis]]
-        u = self._directions(at)
-        u[axis] = turned(moves, self._directions(before)[axis])
-        return self._dense(self._entries(at, u))
 
     def look(self, pose: Pose) -> tuple[Floats, Floats]:
         """Gaps of the named rows, as in `gaps`, and their rates W D with respect to scaled twists, dense."""

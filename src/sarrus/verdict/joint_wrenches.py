@@ -363,11 +363,11 @@ class _LeastNorm:
         )
         self.factor = splu(sparse.csc_array(K))
 
-    def nearest(self, wish: Floats, right: Floats) -> Floats:
+    def nearest(self, target: Floats, right: Floats) -> Floats:
         """The z nearest to the target `wish` with A z = right."""
-        z, mu = wish, np.zeros(self.columns)
+        z, mu = target, np.zeros(self.columns)
         for _ in range(6):
-            z1, mu1 = self._solve(wish - z - self.A.T @ mu, right / self.sizes - self.A @ z)
+            z1, mu1 = self._solve(target - z - self.A.T @ mu, right / self.sizes - self.A @ z)
             z, mu = z + z1, mu + mu1
         return z
 

@@ -27,7 +27,7 @@ from ..thresholds import (
     BLOCKED_PATH,
     EXACT_MISFIT,
     FREE_ALONE,
-    INSTANT_FREEDOM,
+    INSTANTANEOUS_DOF,
     MISFIT,
     SHORTEST_PATH,
 )
@@ -51,7 +51,7 @@ CLOSING = 12
 class Locked:
     """A mechanism that is immobile, or has fewer degrees of freedom, unless its joints have clearance.
 
-    value, largest: singular values that are almost zero; freedoms: their number; exact: number of further
+    value, largest: singular values that are almost zero; dof: their number; exact: number of further
     velocities that the joints allow, without idle spins; misfit [m]: largest gap on the path followed (radians are
     multiplied by the length of the mechanism), infinite if the path ends at once; reach: how far it was followed,
     in radians or lengths of the mechanism; length: of the mechanism [m]; path: configurations followed, without
@@ -65,7 +65,7 @@ class Locked:
     length: float
     path: tuple[Pose, ...] = field(repr=False)
     travel: tuple[Floats, ...] = field(repr=False)
-    freedoms: int = 1
+    dof: int = 1
     exact: int = 0
     largest: float = 0.0
 
@@ -88,8 +88,8 @@ class Locked:
             "smallest_value": self.value,
             "misfit": self.misfit if self.nearly else None,
             "reach": self.reach,
-            "freedoms": self.freedoms,
-            "exact_freedoms": self.exact,
+            "dof": self.dof,
+            "exact_dof": self.exact,
             "tolerance": MISFIT * self.length,
         }
 
@@ -103,11 +103,11 @@ def find_locked(equations: JointEquations) -> Locked | None:
     if equations.columns > MOST_COLUMNS:
         return None
     idle = _idle_axes(equations, pose)
-    W = _held(equations, pose, idle)
+    W = _with_locked_spins(equations, pose, idle)
     missing = max(equations.columns - len(W), 0)
     values = np.append(np.linalg.svd(W, compute_uv=False), np.zeros(missing))
     small = int(np.sum(values < FREE_ALONE))
-    exact = int(np.sum(values <= INSTANT_FREEDOM * equations.rounding / EXACT_MISFIT))
+    exact = int(np.sum(values <= INSTANTANEOUS_DOF * equations.rounding / EXACT_MISFIT))
     # a single degree of freedom that the count does not predict is followed; if there are several, only the
     # approximate ones are
     if values[last] > ALMOST_FREE or (small == exact and (exact > 1 or missing)):
@@ -154,9 +154,9 @@ def decide_locked(equations: JointEquations, mobility: Mobility) -> tuple[Mobili
         return mobility, locked
     moves = locked.within(MISFIT * equations.length)
     true = len(mobility.idle_spins) + locked.exact
-    motion = true + locked.freedoms * int(moves)
+    motion = true + locked.dof * int(moves)
     # a degree of freedom that is exact at this configuration does not depend on clearance
-    here = mobility.here if locked.value <= INSTANT_FREEDOM else motion
+    here = mobility.here if locked.value <= INSTANTANEOUS_DOF else motion
     rank = mobility.rank
     if rank.rank != equations.columns - here:
         # the misfit has decided, so the tolerance of the rank moves to the other side of the value
@@ -212,7 +212,7 @@ def _clear(
 ) -> list[Pose]:
     """The configurations away from singular ones, where there is only one approximate degree of freedom."""
     next_value = [
-        np.linalg.svd(_held(equations, pose, idle), compute_uv=False)[-1 - free :][0]
+        np.linalg.svd(_with_locked_spins(equations, pose, idle), compute_uv=False)[-1 - free :][0]
         for pose in poses
     ]
     return [p for p, v in zip(poses, next_value, strict=True) if v > 0.3 * np.median(next_value)]
@@ -225,7 +225,9 @@ def _idle_axes(equations: JointEquations, pose: Pose) -> list[tuple[int, Floats]
     return [(i, np.linalg.eigh(equations.inertias[i])[1][:, 0]) for i in numbers]
 
 
-def _held(equations: JointEquations, pose: Pose, idle: list[tuple[int, Floats]]) -> Floats:
+def _with_locked_spins(
+    equations: JointEquations, pose: Pose, idle: list[tuple[int, Floats]]
+) -> Floats:
     """The scaled joint equations, with one more equation per idle spin, which locks it."""
     spins = []
     for i, axis in idle:
@@ -264,7 +266,7 @@ def _follow(
         misfit, pose = max(misfit, gap), there
         poses.append(pose)
         # the singular vectors of the smallest values continue the path, as straight as they allow
-        low = np.linalg.svd(_held(equations, pose, idle))[2][-free:]
+        low = np.linalg.svd(_with_locked_spins(equations, pose, idle))[2][-free:]
         direction = low.T @ (low @ direction)
         direction /= np.linalg.norm(direction)
     reach = max((start.distance(p, equations.length) for p in poses), default=0.0)

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..kinematics.configuration import Pose
-from ..mechanism import End, LockedError, Mechanism, Move, loosen_rods, move_bodies
-from ..thresholds import ALIGNED_AXES, MENDED, MISFIT, NULL_SHARE
+from ..mechanism import End, LockedError, Mechanism, Move, move_bodies, turn_rods_into_bodies
+from ..thresholds import ALIGNED_AXES, MISFIT, NULL_SHARE, REPAIRED_GAP
 from .joint_equations import JointEquations, make_joint_equations
 from .locked import Locked, find_locked, measure_misfit
 
@@ -28,7 +28,7 @@ WEAKEST = (1e-3, 1e-5, 1e-7, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
-class Mended:
+class Repaired:
     """A mechanism whose dimensions were changed so that it moves, and the largest changes [m, rad]."""
 
     mechanism: Mechanism
@@ -52,8 +52,8 @@ def bridge_misfit(
         return mechanism, []
     words = "strictly locked"
     if locked.exact:
-        several = "s" if locked.freedoms > 1 else ""
-        words = f"{locked.freedoms} degree{several} of freedom only with joint play"
+        several = "s" if locked.dof > 1 else ""
+        words = f"{locked.dof} degree{several} of freedom only with joint play"
     kept = (
         f"{words} (smallest singular value {locked.value:.1e}): along them joints would open by "
         f"{locked.misfit:.2e} m"
@@ -66,39 +66,39 @@ def bridge_misfit(
             f"{locked.value:.1e}). It would move within a misfit of {locked.misfit:.3g} m, and {allowed:.3g} m "
             "are allowed: give places and axes to all digits, or allow more with misfit=, or 0 for a structure"
         )
-    mended = mend_geometry(mechanism, locked)
-    if mended is None and locked.exact:
+    repaired = repair_geometry(mechanism, locked)
+    if repaired is None and locked.exact:
         return mechanism, [
             f"{kept}; no dimensions near the given ones were found that make them exact"
         ]
-    if mended is None:
+    if repaired is None:
         raise LockedError(
             f"mechanism '{mechanism.name}' is locked, and moves within a misfit of {locked.misfit:.3g} m; but no "
             "dimensions near the given ones were found that let it move exactly: give places and axes to more "
             "digits"
         )
-    axes = f", axes by up to {mended.radians:.2e} rad" if mended.radians else ""
-    return mended.mechanism, [
+    axes = f", axes by up to {repaired.radians:.2e} rad" if repaired.radians else ""
+    return repaired.mechanism, [
         f"{words}, mobile within a misfit of {locked.misfit:.2e} m (allowed: {allowed:.2e} m; smallest "
         f"singular value {locked.value:.1e}): joint places were changed in their bodies by up to "
-        f"{mended.metres:.2e} m{axes}, so that it moves"
+        f"{repaired.metres:.2e} m{axes}, so that it moves"
     ]
 
 
-def mend_geometry(mechanism: Mechanism, locked: Locked) -> Mended | None:
+def repair_geometry(mechanism: Mechanism, locked: Locked) -> Repaired | None:
     """The mechanism with the smallest change of joint positions and axes that moves exactly; None if not found."""
     aligned, turned = _align_axes(mechanism)
     if turned and find_locked(make_joint_equations(aligned)) is None:
-        return Mended(mechanism=aligned, metres=0.0, radians=turned, left=0.0)
+        return Repaired(mechanism=aligned, metres=0.0, radians=turned, left=0.0)
     equations = make_joint_equations(mechanism)
     slot = _slots(mechanism, equations)
     far = 1.0 + float(np.abs(equations.origin).max()) / equations.length
     # positions alone first, so that parallel axes stay parallel. Few conditions make a linkage paradoxical; weak
     # ones, comparable to the mismatch itself, come last
     for axes, weakest in product((False, True), WEAKEST):
-        change, poses, left = _mend(equations, slot, list(locked.path), weakest, axes)
-        if left <= MENDED * equations.length * far:
-            return Mended(
+        change, poses, left = _repair(equations, slot, list(locked.path), weakest, axes)
+        if left <= REPAIRED_GAP * equations.length * far:
+            return Repaired(
                 mechanism=_write(mechanism, equations, change, poses[0]),
                 metres=float(np.linalg.norm(change[:, :3], axis=1).max()),
                 radians=float(np.linalg.norm(change[:, 3:], axis=1).max()),
@@ -134,7 +134,7 @@ def _align_axes(mechanism: Mechanism) -> tuple[Mechanism, float]:
     return changed, turned
 
 
-def _mend(
+def _repair(
     equations: JointEquations, slot: Ints, poses: list[Pose], weakest: float, axes: bool
 ) -> tuple[Floats, list[Pose], float]:
     """Changes of positions (and axes, if requested), (slots, 6), the resulting poses, and the largest gap."""
@@ -257,7 +257,7 @@ def _write(
         )
         for i, body in enumerate(mechanism.bodies)
     }
-    return loosen_rods(move_bodies(changed, moves))
+    return turn_rods_into_bodies(move_bodies(changed, moves))
 
 
 def _changed_end(end: End, change: Floats, d: int) -> End:

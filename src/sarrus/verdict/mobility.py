@@ -28,6 +28,8 @@ from .redundancy import Dependence, find_redundancy
 if TYPE_CHECKING:
     from .branches import Branches
 
+# entry of a unit velocity vector: a body with smaller entries does not move; rounding is 1e-15
+MOVES = 1e-9
 # largest number of velocities that are followed individually to find out whether they are finite motions
 FOLLOWED = 12
 
@@ -241,8 +243,9 @@ class Driven:
 
     drives: their names; free_here, free_motion: degrees of freedom that the drives leave, here and nearby on the
     motion; idle_here, idle_motion: number of drives that prescribe what joints and other drives already determine;
-    sets: the dependent equations of joints and drives here; held: branches with locked drives, if the drives leave
-    a first-order degree of freedom here that they do not leave nearby.
+    sets: the dependent equations of joints and drives here; locked_branches: branches with locked drives, if the
+    drives leave a first-order degree of freedom here that they do not leave nearby; moving: bodies that the drives
+    leave movable, empty if they are all bodies.
     """
 
     drives: tuple[str, ...]
@@ -251,7 +254,8 @@ class Driven:
     idle_here: int
     idle_motion: int
     sets: tuple[Dependence, ...]
-    held: Branches | None = None
+    locked_branches: Branches | None = None
+    moving: tuple[str, ...] = ()
 
 
 def measure_driven(whole: JointEquations, mobility: Mobility) -> Driven:
@@ -280,4 +284,19 @@ def measure_driven(whole: JointEquations, mobility: Mobility) -> Driven:
         idle_here=idle_here,
         idle_motion=max(rows - largest - mobility.redundant_motion, 0),
         sets=sets,
+        moving=()
+        if here < largest or back or mobility.idle_spins
+        else _moving_bodies(whole, start),
     )
+
+
+def _moving_bodies(equations: JointEquations, pose: Pose) -> tuple[str, ...]:
+    """Bodies that move in a velocity that the equations allow; empty if none or all of them do."""
+    if equations.columns > DENSE:
+        return ()
+    _, values, right = np.linalg.svd(equations.scaled(pose).matrix.toarray())
+    free = np.abs(right[int(np.sum(values > equations.tolerance)) :])
+    shape = (len(free), len(equations.bodies), equations.columns_a_body)
+    sizes = free.reshape(shape).max(axis=(0, 2), initial=0.0)
+    found = tuple(b for b, x in zip(equations.bodies, sizes, strict=True) if x > MOVES)
+    return found if len(found) < len(equations.bodies) else ()

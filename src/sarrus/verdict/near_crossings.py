@@ -203,8 +203,9 @@ class CrossingContext:
         series, poles = [], []
         for crossing in self.crossings:
             state = crossing.coordinates[None], crossing.rates[None]
-            at = np.array([crossing.time])
-            turned = angles.at(at, (*state, np.zeros_like(state[0])))[0]
+            turned = angles.at(crossing.time, (*state, np.zeros_like(state[0])))
+            if turned is None:
+                continue
             found = (
                 _expand(solver, crossing, motion, self.tolerance, self.until)
                 for motion in self.motions(crossing, turned)

@@ -19,8 +19,8 @@ from ..thresholds import (
     CLOSED_NEARBY,
     CLOSED_WHOLLY,
     EXACT_MISFIT,
-    FORBIDDEN_WISH,
-    INSTANT_FREEDOM,
+    FORBIDDEN_VELOCITY,
+    INSTANTANEOUS_DOF,
     NEARBY_TOLERANCE,
 )
 from .joint_equations import JointEquations
@@ -59,9 +59,9 @@ def find_nearby(
     """
     found = []
     matrix = equations.scaled(pose).matrix
-    for words, wish in _wishes(equations, pose, given):
-        allowed = project_out(matrix, wish, equations.tolerance, DENSE)
-        if np.linalg.norm(allowed) < FORBIDDEN_WISH * np.linalg.norm(wish):
+    for words, trial in _trial_velocities(equations, pose, given):
+        allowed = project_out(matrix, trial, equations.tolerance, DENSE)
+        if np.linalg.norm(allowed) < FORBIDDEN_VELOCITY * np.linalg.norm(trial):
             continue
         there = step_along(equations, pose, allowed)
         if there is None:
@@ -80,17 +80,17 @@ def wander(equations: JointEquations, pose: Pose) -> list[Nearby]:
     found = []
     rng = np.random.default_rng(31)
     for k in range(WALKS if equations.columns <= FOLLOWED else 0):
-        there, wish = pose, rng.normal(size=equations.columns)
+        there, trial = pose, rng.normal(size=equations.columns)
         for _ in range(WALK):
             W = equations.scaled(there).matrix
-            allowed = project_out(W, wish, equations.tolerance, DENSE)
-            if np.linalg.norm(allowed) < FORBIDDEN_WISH * np.linalg.norm(wish):
+            allowed = project_out(W, trial, equations.tolerance, DENSE)
+            if np.linalg.norm(allowed) < FORBIDDEN_VELOCITY * np.linalg.norm(trial):
                 break
             ahead = step_along(equations, there, allowed)
             if ahead is None:
                 break
             # continue straight on from here
-            wish = equations.scaled_twists(ahead, there.displacement(ahead))
+            trial = equations.scaled_twists(ahead, there.displacement(ahead))
             there = ahead
         if there is not pose:
             W = equations.scaled(there).matrix
@@ -135,7 +135,7 @@ def in_doubt(equations: JointEquations, rank: Rank) -> bool:
     """Whether a value that counts as zero is above rounding."""
     if not rank.below:
         return False
-    return rank.below[0] > INSTANT_FREEDOM * equations.rounding / EXACT_MISFIT
+    return rank.below[0] > INSTANTANEOUS_DOF * equations.rounding / EXACT_MISFIT
 
 
 def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> Nearby:
@@ -153,8 +153,8 @@ def look_at(equations: JointEquations, pose: Pose, there: Pose, words: str) -> N
         rank = measure_rank(W, equations.columns_a_body, NEARBY_TOLERANCE)
         if further == most or not in_doubt(equations, rank):
             break
-        wish = equations.scaled_twists(there, pose.displacement(there))
-        allowed = project_out(W, wish, equations.tolerance, DENSE)
+        trial = equations.scaled_twists(there, pose.displacement(there))
+        allowed = project_out(W, trial, equations.tolerance, DENSE)
         ahead = step_along(equations, there, allowed) if np.any(allowed) else None
         if ahead is None:
             break
@@ -176,7 +176,7 @@ def solve_closed(equations: JointEquations, pose: Pose) -> Pose | None:
     return found.position if found.size < CLOSED_NEARBY else None
 
 
-def _wishes(
+def _trial_velocities(
     equations: JointEquations, pose: Pose, given: list[tuple[str, Floats]]
 ) -> Iterator[tuple[str, Floats]]:
     """Velocities that a mechanism may follow, scaled."""
@@ -186,7 +186,7 @@ def _wishes(
     fields = []
     if np.any(equations.gravity):
         weight = equations.gravity / np.linalg.norm(equations.gravity)
-        fields.append(("falling by its weight", np.append(weight, np.zeros(3))))
+        fields.append(("falling under gravity", np.append(weight, np.zeros(3))))
     used = (0, 1, 5) if equations.dimension == 2 else (0, 1, 2, 5, 3, 4)
     for k in used:
         what = "all bodies along" if k < 3 else "all bodies turning about"

@@ -124,9 +124,9 @@ def measure_reach(
     gyration = np.sqrt(np.clip(np.trace(inertias, axis1=1, axis2=2), 0.0, None) / masses)
     reach = gyration.copy()
     for side in (0, 1):
-        held = pairs[:, side] != GROUND
-        body = pairs[held, side]
-        np.maximum.at(reach, body, np.linalg.norm(places[held, side] - centers[body], axis=1))
+        involved = pairs[:, side] != GROUND
+        body = pairs[involved, side]
+        np.maximum.at(reach, body, np.linalg.norm(places[involved, side] - centers[body], axis=1))
     # a body without extent uses the length of the mechanism
     reach[reach <= NO_REACH * reach.max()] = length
     return reach
@@ -201,7 +201,9 @@ def _pivots(W: sparse.csr_array, width: int, tolerance: float) -> Floats:
     for n, (bodies, _) in blocks.items():
         for b in bodies:
             of_body.setdefault(b, set()).add(n)
-    neighbours = {b: {c for n in held for c in blocks[n][0]} - {b} for b, held in of_body.items()}
+    neighbours = {
+        b: {c for n in involved for c in blocks[n][0]} - {b} for b, involved in of_body.items()
+    }
     queue = [(len(near), b) for b, near in neighbours.items()]
     heapq.heapify(queue)
     found: list[Floats] = []
@@ -257,8 +259,8 @@ def _front(parts: list[tuple[list[int], Floats]], bodies: list[int], width: int)
     place = {b: i * width for i, b in enumerate(bodies)}
     out = np.zeros((plain_sum(len(m) for _, m in parts), len(bodies) * width))
     top = 0
-    for held, matrix in parts:
-        for k, b in enumerate(held):
+    for involved, matrix in parts:
+        for k, b in enumerate(involved):
             out[top : top + len(matrix), place[b] : place[b] + width] = matrix[
                 :, k * width : (k + 1) * width
             ]

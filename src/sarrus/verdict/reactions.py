@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Flags, Floats, Ints, Words
-from ..kinematics.configuration import Pose
+from ..kinematics.configuration import Pose, next_to, unwrap
 from ..names import unknown
 from ..notebook_display import Sentences, html_table
 from ..thresholds import BLURRED_REACTION, NEAR_VALUE, NO_PART_IN_STRESS, UNBALANCED
@@ -444,31 +444,42 @@ class ReactionSolver:
 
 
 class OutputAngles:
-    """Angles of torsions at the outputs of a run; whole turns are counted from output to output."""
+    """Angles of torsions at the outputs of a run; counted: those recorded by the run, with their full turns."""
 
-    def __init__(self, solver: ReactionSolver, times: Floats, states: States) -> None:
+    def __init__(
+        self, solver: ReactionSolver, times: Floats, states: States, counted: Floats
+    ) -> None:
         self._solver, self._times = solver, times
         self._count = len(solver.loads.torsions[0])
         self._shown = self._look(times, states)
-        self.values = (
-            solver.loads.angles(times, *self._shown)
-            if self._shown[0].size
-            else np.zeros((len(times), self._count))
-        )
+        self.values = next_to(self._shown[0], counted)
 
-    def at(self, times: Floats, states: States) -> Floats:
-        """The angles at some increasing times between outputs."""
+    def at(self, time: float, states: States) -> Floats | None:
+        """The angles at a time between outputs; None if outputs are too far apart to count turns that matter.
+
+        Full turns are counted from the nearest output if it is less than a radian away, else from the outputs
+        before and after, which must agree.
+        """
         if not self._count or not len(self._times):
-            return np.zeros((len(times), self._count))
-        shown = self._look(times, states)
-        # from the previous output; times before the first output use the first one
-        k = max(int(np.searchsorted(self._times, times[0], "right")) - 1, 0)
-        begun = [
-            np.concatenate([one[k : k + 1], more])
-            for one, more in zip(self._shown, shown, strict=True)
-        ]
-        whole = self._solver.loads.angles(np.append(self._times[k], times), *begun)
-        return (whole + self.values[k] - self._shown[0][k])[1:]
+            return np.zeros(self._count)
+        shown = self._look(np.array([time]), states)
+        k = int(np.searchsorted(self._times, time, "right"))
+        around = {max(k - 1, 0), min(k, len(self._times) - 1)}
+        found = []
+        for j in sorted(around, key=lambda j: abs(float(self._times[j]) - time)):
+            ends = [
+                np.append(x[j : j + 1], y, axis=0) for x, y in zip(self._shown, shown, strict=True)
+            ]
+            # backward in time all rates are opposite
+            sign = 1.0 if self._times[j] <= time else -1.0
+            away = abs(time - float(self._times[j]))
+            whole, doubtful = unwrap(np.array([0.0, away]), ends[0], sign * ends[1], ends[2])
+            found.append(self.values[j] + whole[1] - whole[0])
+            if (away * np.abs(ends[1]) < 1.0).all():
+                return found[-1]
+        same = (np.abs(found[0] - found[-1]) < 1.0) & ~doubtful[0]
+        stiffness = self._solver.loads.torsions[1][:, 0]
+        return found[0] if np.all(same | (stiffness == 0.0)) else None
 
     def _look(self, times: Floats, states: States) -> tuple[Floats, ...]:
         """Angles up to whole turns, their rates and accelerations, (n, torsions) each."""
@@ -494,13 +505,14 @@ def solve_reactions(
     solver: ReactionSolver,
     times: Floats,
     states: States,
+    counted: Floats,
     tolerance: float,
     context: CrossingContext | None = None,
 ) -> Reactions:
     """Reactions of all joints from coordinates, rates and accelerations of a result, (n, nq) each.
 
-    tolerance: of the run; context: its crossings, if it was monitored and has any: there, reactions are limits
-    along the motion.
+    counted: angles of the torsions with their full turns [rad], (n, torsions); tolerance: of the run; context: its
+    crossings, if it was monitored and has any: there, reactions are limits along the motion.
     """
     equations, n = solver.equations, len(times)
     values = np.zeros((n, equations.rows))
@@ -508,7 +520,7 @@ def solve_reactions(
     offsets = np.zeros((n, len(equations.pair_joint), 3))
     stress: list[Floats] = []
     smallest, imbalance = np.ones(n), np.zeros(n)
-    angles = OutputAngles(solver, times, states)
+    angles = OutputAngles(solver, times, states, counted)
     for k in range(0, n, solver.rows_at_once):
         chunk = slice(k, min(k + solver.rows_at_once, n))
         found = solver.solve(times[chunk], cut(states, chunk), angles.values[chunk])

@@ -51,14 +51,14 @@ def describe_start(
             "cannot leave the start: the velocities that its joints allow there lead back, so it moves by "
             "infinitesimal amounts only and no finite reaction holds it; see sarrus.inspect"
         )
-    if branches.freedoms < 2:
+    if branches.dof < 2:
         return ""
     text = f"cannot leave the start: it is a singular configuration ({branches.sentence}), and "
     rates = model.drive_rates
     if np.any(rates):
         return text + _driven_start(model, branches, v)
     angles = _angles(branches, w)
-    what = "the velocity given follows" if moving else "from rest its weight would follow"
+    what = "the given velocity follows" if moving else "from rest, the motion under gravity follows"
     text += f"{what} none of them. Give a velocity along one of them"
     for i, branch in enumerate(branches, 1):
         text += f"; {i}: {branch}"

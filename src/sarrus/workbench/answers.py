@@ -88,9 +88,8 @@ class Desk:
         subject = self.subject(question)
         result = subject.run(_seconds(question))
         found = find_design(result.mechanism, result.duration)
-        if found is None:
-            why = "One drive is needed that moves the whole mechanism: put one motor on a pin or a slider."
-            return {"lines": [why], "figures": []}
+        if isinstance(found, str):
+            return {"lines": [found], "figures": []}
         return {
             "lines": str(found).splitlines(),
             "figures": [{**plot.payload(), "title": plot.title} for plot in design_plots(found)],

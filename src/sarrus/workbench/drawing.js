@@ -110,6 +110,8 @@ function SarrusDrawing(bench, typed, card) {
   function stop() {
     from = null; corners = [];
     const player = bench.player();
+    // who draws by keys sees where the next one acts
+    if (cross && player && player.tool && player.canvas.matches(":focus-visible")) { show(cross); return; }
     if (player) { player.ghost = null; player.draw(); }
     fill(null);
   }
@@ -217,7 +219,9 @@ function SarrusDrawing(bench, typed, card) {
   // ---- the keys of those without a pointer: arrows move a cross, n takes it to the next place, Enter presses
 
   function key(e) {
-    const player = bench.player(), step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
+    const player = bench.player(), arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    // without a cross, Enter shows it where it begins
+    const step = arrows[e.key] || (e.key === "Enter" && !cross ? [0, 0] : null);
     if (step) {
       const size = grid() * (e.shiftKey ? 10 : 1), middle = player.unplace(player.w / 2, player.h / 2).slice(0, 2);
       cross = (cross || middle).map((v, k) => tidy(Math.round((v + step[k] * size) / size) * size));
@@ -226,7 +230,7 @@ function SarrusDrawing(bench, typed, card) {
       if (!all.length) return true;
       const at = cross ? all.findIndex((p) => apart(p, cross) < 1e-9) : -1;
       cross = all[(at + (e.shiftKey ? all.length - 1 : 1) + (at < 0 && e.shiftKey ? 1 : 0)) % all.length];
-    } else if (e.key === "Enter" && cross) {
+    } else if (e.key === "Enter") {
       const at = player.place(space(cross));
       press(snapped(at), player.find(...at));
       return true;

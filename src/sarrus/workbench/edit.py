@@ -176,7 +176,7 @@ def _pin(drawing: _Drawing, change: Record) -> None:
     if len(bodies) < 2:
         here = f"only '{bodies[0]}' is here" if bodies else "nothing is here"
         raise MechanismError(
-            f"a pin joins two bodies, and {here}; click where bars cross or meet, or take ground to hold a bar"
+            f"a pin joins two bodies, and {here}; click where bars cross or meet, or use ground to fix a bar"
         )
     drawing.pin(bodies, at)
 

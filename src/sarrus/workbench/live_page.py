@@ -7,7 +7,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from ..lazy import module_on_use
 from ..scene.player import asset, inline_json
+
+plotly_offline = module_on_use("plotly.offline")
 
 # The page may load and request only from this server, and inline scripts do not run.
 POLICY = (
@@ -29,7 +32,7 @@ TOOLS = (
     ("bar", "b", "drag from one place to another, or click both; it joins what is there"),
     ("plate", "a", "click three corners or more, then the first one again; it joins what is there"),
     ("pin", "p", "click where bars cross or meet: it joins them"),
-    ("ground", "o", "click a pin or an end to hold it, or a place to begin with"),
+    ("ground", "o", "click a pin or an end to fix it to the ground, or a point to begin with"),
     ("slider", "s", "click a pin, an end or a bar that crosses another, or drag along the line"),
     ("cylinder", "c", "drag from one place to another: a barrel and a piston rod with a motor"),
     ("spring", "k", "drag from one place to another, or click both"),
@@ -41,10 +44,8 @@ TOOLS = (
 @cache
 def make_scripts() -> dict[str, str]:
     """Return the scripts of the page by address: the plotting library and ours."""
-    from plotly.offline import get_plotlyjs
-
     return {
-        "/plotly.js": str(get_plotlyjs()),
+        "/plotly.js": str(plotly_offline.get_plotlyjs()),
         "/player.js": asset("player.js"),
         "/plots.js": _text("report", "plots.js"),
         "/drawing.js": _text("workbench", "drawing.js"),

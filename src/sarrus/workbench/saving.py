@@ -17,7 +17,7 @@ from ..mechanism.files.model_reader import MOST_BYTES
 from ..mechanism.files.paths import split_path
 from .parameters import Data, drive_starts, with_values
 
-WRITTEN_ANEW = "the file was rewritten: comments and units that it had are gone"
+REWRITTEN = "the file was rewritten: comments and units that it had are gone"
 
 
 @dataclass
@@ -46,7 +46,7 @@ class OpenedFile:
         starts = drive_starts(whole) if values else {}
         moved = {p: x for p, x in starts.items() if drive_starts(data).get(p) != x}
         text = patched(self.text, {**values, **moved}) if data == self.data else None
-        said = [] if text is not None or not self.text else [WRITTEN_ANEW]
+        said = [] if text is not None or not self.text else [REWRITTEN]
         text = self._whole(whole) if text is None else text
         try:
             write_file(self.path, text)

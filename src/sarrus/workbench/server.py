@@ -236,22 +236,22 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request of the page: JSON in, JSON out."""
         bench, (path, _) = self.server.workbench, self._target()
         if why := bench.guard.is_foreign(self.headers, needs_origin=True):
-            self._refuse(403, why)
+            self._reject(403, why)
         elif not bench.guard.is_known(self.headers):
-            self._refuse(403, UNKNOWN)
+            self._reject(403, UNKNOWN)
         elif path not in bench.answers:
-            self._refuse(404, "there is nothing at this address")
+            self._reject(404, "there is nothing at this address")
         elif why := self._wrong_size():
-            self._refuse(413, why)
+            self._reject(413, why)
         else:
             question = self._question()
             if question is None:
-                self._refuse(400, "a question is a JSON object")
+                self._reject(400, "a question is a JSON object")
                 return
             try:
                 answer = bench.answer(path, question)
             except MechanismError as error:
-                self._refuse(400, str(error))
+                self._reject(400, str(error))
                 return
             text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
             self._send(200, text, "application/json")
@@ -278,7 +278,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return found if isinstance(found, dict) else None
 
-    def _refuse(self, status: int, why: str) -> None:
+    def _reject(self, status: int, why: str) -> None:
         # The unread rest of the request would be parsed as the next one.
         self.close_connection = True
         self._send(status, json.dumps({"errors": [why]}), "application/json")

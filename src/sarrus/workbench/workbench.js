@@ -126,6 +126,7 @@
       player.values = values;
       if (values) SarrusPlots.chooseOver(get("over"), plots, [values]);
       player.canvas.tabIndex = 0;
+      for (const word of ["focus", "blur"]) player.canvas.addEventListener(word, () => { if (mode === "edit") hint(); });
       fill = Sarrus.transport(get("bar"), clock, scene.end, scene.marks);
       showOptions();
       setMode(begin.data.bodies && Object.keys(begin.data.bodies).length ? "look" : "edit");
@@ -437,7 +438,11 @@
     showPart(player.chosen && player.chosen.name);
   }
   const keyed = (kind, word) => document.querySelector(`[data-${kind}="${word}"]`).title;
-  function hint() { player.says = mode === "edit" ? keyed("tool", drawing.tool()) : mode === "drag" ? keyed("mode", mode) : ""; player.explain(false); }
+  function hint() {
+    const keys = player.canvas.matches(":focus-visible") ? "; arrow keys move a cross, Enter clicks there, n goes to the next point" : "";
+    player.says = mode === "edit" ? keyed("tool", drawing.tool()) + keys : mode === "drag" ? keyed("mode", mode) : "";
+    player.explain(false);
+  }
   function setTool(word) { drawing.setTool(word); hint(); press(); }
   function press() {
     document.querySelectorAll("[data-mode]").forEach((b) => b.setAttribute("aria-pressed", b.dataset.mode === mode));

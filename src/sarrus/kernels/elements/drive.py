@@ -19,6 +19,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ..compiler import formula, kernel, noinline
+from ..forms import largest_entry
 from ..layout import NONE
 from ..polynomials import add_product, cauchy, cauchy_rates
 
@@ -86,8 +87,13 @@ def find_piece(drives, m, t):
 @kernel
 def eval_motion(drives, m, t):
     """Value of a motion, its first and second time derivatives."""
+    return eval_motion_piece(drives, m, find_piece(drives, m, t), t)
+
+
+@kernel
+def eval_motion_piece(drives, m, piece, t):
+    """The same on a given piece of the motion."""
     x, v, a = 0.0, 0.0, 0.0
-    piece = find_piece(drives, m, t)
     # A single iteration; runs in lanes that are at different pieces take turns.
     for n in range(piece, piece + 1):
         s = t - drives.breaks[n]
@@ -111,10 +117,15 @@ def eval_drives(loads, t):
     """driven[0..2, k]: right-hand side of driven equation k, its first and second time derivatives."""
     if loads is None:
         return
-    drives = loads.drives
-    values = drives.driven
+    eval_driven_sides(loads.drives, t, t, loads.drives.driven)
+
+
+@kernel
+def eval_driven_sides(drives, at, t, values):
+    """The same into other memory; at: a time on the pieces of the motions that t lies on, if t is SIMD lanes."""
     for k in range(len(drives.equations)):
-        x, v, a = eval_motion(drives, drives.equations[k, MOTION], t)
+        m = drives.equations[k, MOTION]
+        x, v, a = eval_motion_piece(drives, m, find_piece(drives, m, at), t)
         kind = drives.equations[k, KIND]
         c = drives.factor[k]
         if kind == LINEAR:
@@ -144,14 +155,16 @@ def drive_constraints(form, loads, largest, phi):
     """
     if loads is None:
         return largest
-    drives = loads.drives
+    return replace_sides(form, loads.drives, loads.drives.driven, phi)
+
+
+@kernel
+def replace_sides(form, drives, driven, phi):
+    """The same with right-hand sides in other memory."""
     for k in range(len(drives.equations)):
         c = drives.equations[k, EQUATION]
-        phi[c] += form.phi0[c] - drives.driven[0, k]
-    largest = 0.0
-    for c in range(len(phi)):
-        largest = max(largest, abs(phi[c]))
-    return largest
+        phi[c] += form.phi0[c] - driven[0, k]
+    return largest_entry(phi)
 
 
 @kernel
@@ -159,9 +172,14 @@ def subtract_drives(loads, rate, phi):
     """Subtract the first or second time derivative of phi0 from the driven equations."""
     if loads is None:
         return
-    drives = loads.drives
+    subtract_side_rates(loads.drives, loads.drives.driven, rate, phi)
+
+
+@kernel
+def subtract_side_rates(drives, driven, rate, phi):
+    """The same with derivatives in other memory."""
     for k in range(len(drives.equations)):
-        phi[drives.equations[k, EQUATION]] -= drives.driven[rate, k]
+        phi[drives.equations[k, EQUATION]] -= driven[rate, k]
 
 
 @kernel

@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import kernels
 from ...arrays import Floats, Ints
 from ...thresholds import SAME_VALUE
 from ..compiler import COMPILES, at_address, kernel
+from ..language.small_arrays import ENTRY, translate_user_function
 from ..layout import NONE, list_block
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -216,14 +218,10 @@ def _compile(
 
 
 def _translate(function: Callable[..., Any], shape: tuple[int, int], plain: Any) -> ForceCode:
-    # Imported here because the compiler loads slowly.
-    from ..language.small_arrays import ENTRY, translate_user_function
-    from ..native import NativeCode, compile_kernel
-
     address = ctypes.cast(plain, ctypes.c_void_p).value or 0
     text = translate_user_function(function, shape, address)
-    engine = NativeCode()
-    return ForceCode(SARRUS, engine.load(compile_kernel(text), ENTRY), engine)
+    engine = kernels.native.NativeCode()
+    return ForceCode(SARRUS, engine.load(kernels.native.compile_kernel(text), ENTRY), engine)
 
 
 def _compile_by_numba(

@@ -219,9 +219,9 @@ class Expressions(Text):
 
     def combine(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
         """Apply an operation to two numbers, one still untranslated: a sum with a product is rounded once."""
-        behind = isinstance(b, ast.expr)
-        product: Any = b if behind else a
-        other = self.number(a if behind else b)
+        on_right = isinstance(b, ast.expr)
+        product: Any = b if on_right else a
+        other = self.number(a if on_right else b)
         if self.fuses and isinstance(op, ast.Add | ast.Sub) and _is_product(product):
             x, y = self.number(self.value(product.left)), self.number(self.value(product.right))
             kind = wider(wider(x.kind, y.kind), other.kind)
@@ -230,12 +230,15 @@ class Expressions(Text):
             elif kind != DUAL and wider(x.kind, y.kind) in (FLOAT, LANES, NARROW):
                 x, y, z = (self.convert(part, kind) for part in (x, y, other))
                 if isinstance(op, ast.Sub):
-                    x, z = (self.negated(x), z) if behind else (x, self.negated(z))
+                    x, z = (self.negated(x), z) if on_right else (x, self.negated(z))
                 return self.library("llvm.fmuladd.f64", x, y, z)
+            elif DUAL in (x.kind, y.kind) and (on_right or isinstance(op, ast.Add)):
+                x = self.negated(x) if isinstance(op, ast.Sub) else x
+                return self.add_dual_product(x, y, other)
             found = self.operate(product, product.op, x, y)
         else:
             found = self.value(product)
-        return self.operate(node, op, *((other, found) if behind else (found, other)))
+        return self.operate(node, op, *((other, found) if on_right else (found, other)))
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
         """Apply an operation to two numbers."""
@@ -295,6 +298,15 @@ class Expressions(Text):
         left = self.fuse_duals(self.negated(Number(DUAL, share)), self.rates_of(b), a)
         return Number(DUAL, self.line(f"fdiv {DUAL} {left.name}, {whole.name}"))
 
+    def add_dual_product(self, a: Number, b: Number, c: Number) -> Number:
+        """Return a b + c; a or b is a dual number, the others may have no derivatives."""
+        c = self.convert(c, DUAL)
+        if b.kind != DUAL:
+            a, b = b, a
+        if a.kind == DUAL:
+            c = self.fuse_duals(self.spread_value(b), self.rates_of(a), c)
+        return self.fuse_duals(self.spread_value(self.convert(a, DUAL)), b, c)
+
     def fuse_duals(self, a: Number, b: Number, c: Number) -> Number:
         """Return a b + c for each part of dual numbers."""
         name = f"llvm.fmuladd.v{PARTS}f64"
@@ -317,7 +329,7 @@ class Expressions(Text):
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
         """Translate and, or with short-circuit evaluation."""
         decides = isinstance(node.op, ast.Or)
-        slot, (behind,) = "", self.labels("decided")
+        slot, (after,) = "", self.labels("decided")
         for n, part in enumerate(node.values):
             value = self.decided(part)
             if isinstance(value, Constant) and bool(value.value) == decides and not slot:
@@ -330,12 +342,12 @@ class Expressions(Text):
             self.emit(f"store i1 {truth.name}, ptr {slot}")
             if n + 1 < len(node.values):
                 (further,) = self.labels("further")
-                self.branch(truth, *((behind, further) if decides else (further, behind)))
+                self.branch(truth, *((after, further) if decides else (further, after)))
                 self.open(further)
         if not slot:
             return Constant(not decides)
-        self.jump(behind)
-        self.open(behind)
+        self.jump(after)
+        self.open(after)
         return Number(BOOL, self.line(f"load i1, ptr {slot}"))
 
     def of_Compare(self, node: ast.Compare) -> Any:
@@ -370,10 +382,10 @@ class Expressions(Text):
             low = self.compare(op, x_low, y_low)
             if op is ast.NotEq:
                 return Number(BOOL, self.line(f"or i1 {ahead.name}, {low.name}"))
-            behind = self.line(f"and i1 {level.name}, {low.name}")
+            lower = self.line(f"and i1 {level.name}, {low.name}")
             if op is ast.Eq:
-                return Number(BOOL, behind)
-            return Number(BOOL, self.line(f"or i1 {ahead.name}, {behind}"))
+                return Number(BOOL, lower)
+            return Number(BOOL, self.line(f"or i1 {ahead.name}, {lower}"))
         how = self.comparison(op, a.kind)
         text = f"{'icmp' if a.kind == INT else 'fcmp'} {how} {a.kind} {a.name}, {b.name}"
         return Number(MASK if a.kind == LANES else BOOL, self.line(text))
@@ -383,14 +395,14 @@ class Expressions(Text):
         test = self.decided(node.test)
         if isinstance(test, Constant):
             return self.value(node.body if test.value else node.orelse)
-        yes, no, behind = self.labels("then", "else", "chosen")
+        yes, no, after = self.labels("then", "else", "chosen")
         self.branch(self.truth(test), yes, no)
         self.open(yes)
         first = self.value(node.body)
         if isinstance(first, Constant):
             first = self.number(first)
         mark = len(self.lines)
-        self.jump(behind)
+        self.jump(after)
         self.open(no)
         second = self.value(node.orelse)
         kind = kind_of(first)
@@ -404,8 +416,8 @@ class Expressions(Text):
         del self.lines[mark:]
         self._keep(slots, kind, self.convert(first, kind) if isinstance(first, Number) else first)
         self.lines += tail
-        self.jump(behind)
-        self.open(behind)
+        self.jump(after)
+        self.open(after)
         texts = llvm_types(kind)
         return value_of(
             kind, [self.line(f"load {t}, ptr {s}") for s, t in zip(slots, texts, strict=True)]
@@ -440,8 +452,8 @@ class Expressions(Text):
         given = [
             self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
         ]
-        seldom = getattr(target, "seldom", False)
-        kinds = tuple(general(kind_of(x)) if seldom else self.given_kind(x) for x in given)
+        cold_code = getattr(target, "seldom", False)
+        kinds = tuple(general(kind_of(x)) if cold_code else self.given_kind(x) for x in given)
         name, result = self.module.function(target, kinds)
         parts = [
             f"{text} {part}"

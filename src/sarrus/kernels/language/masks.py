@@ -377,15 +377,15 @@ class MaskedBody(FunctionBody):
     def if_lanes_are_left(self, nodes: list[ast.stmt]) -> None:
         """Translate statements that only active lanes need."""
         known = dict(self.known)
-        some, behind = self.labels("some", "none")
-        self.branch(self.any_of(self.now()), some, behind)
+        some, after = self.labels("some", "none")
+        self.branch(self.any_of(self.now()), some, after)
         self.open(some)
         self.statements(nodes)
         # if all lanes have returned nothing follows, but the results are read here
         ends, self.closed = self.closed, False
-        self.jump(behind)
+        self.jump(after)
         self.known = {x: n for x, n in known.items() if self.known.get(x) == n}
-        self.open(behind)
+        self.open(after)
         self.closed = ends
 
     def do_If(self, node: ast.If) -> None:
@@ -406,14 +406,14 @@ class MaskedBody(FunctionBody):
             if not nodes:
                 continue
             mask = self.both(before, condition if n == 0 else self.inverse(condition))
-            some, behind = self.labels("some", "none")
+            some, after = self.labels("some", "none")
             self.known = dict(known)
             self.set_mask(mask)
-            self.branch(self.any_of(mask), some, behind)
+            self.branch(self.any_of(mask), some, after)
             self.open(some)
             self.statements(nodes)
-            self.jump(behind)
-            self.open(behind)
+            self.jump(after)
+            self.open(after)
         self.rare -= self.depth > 0
         self.narrowed = outer
         self.known = known
@@ -422,8 +422,8 @@ class MaskedBody(FunctionBody):
 
     def branch_for_all(self, node: ast.If, truth: Number) -> None:
         """Translate a branch that is the same for all lanes."""
-        yes, no, behind = self.labels("then", "else", "behind")
-        self.branch(truth, yes, no if node.orelse else behind)
+        yes, no, after = self.labels("then", "else", "after")
+        self.branch(truth, yes, no if node.orelse else after)
         known = dict(self.known)
         self.rare += self.depth > 0
         for label, nodes in ((yes, node.body), (no, node.orelse)):
@@ -431,11 +431,11 @@ class MaskedBody(FunctionBody):
             if nodes:
                 self.open(label)
                 self.statements(nodes)
-                self.jump(behind)
+                self.jump(after)
         self.rare -= self.depth > 0
         self.known = known
         self.forget(node)
-        self.open(behind)
+        self.open(after)
 
     def do_While(self, node: ast.While) -> None:
         """Repeat while the condition is true for any lane."""
@@ -452,7 +452,7 @@ class MaskedBody(FunctionBody):
         self.forget(node)
         outer, narrowed = self.now(), self.narrowed
         left, skipped = self.new_mask(), self.new_mask()
-        head, body, behind = self.labels("head", "body", "behind")
+        head, body, after = self.labels("head", "body", "after")
         self.jump(head)
         self.open(head)
         self.narrowed = True
@@ -463,7 +463,7 @@ class MaskedBody(FunctionBody):
             holds = self.convert(self.truth(found), MASK).name
             self.add(left, self.both(self.now(), self.inverse(holds)))
             self.set_mask(self.both(self.now(), holds))
-        self.branch(self.any_of(self.now()), body, behind)
+        self.branch(self.any_of(self.now()), body, after)
         self.open(body)
         if begin:
             begin()
@@ -475,7 +475,7 @@ class MaskedBody(FunctionBody):
         self.jump(head)
         self.forget(node)
         self.narrowed = narrowed
-        self.open(behind)
+        self.open(after)
         self.set_mask(self.without(outer, self.gone()))
 
     def do_For(self, node: ast.For) -> None:

@@ -127,8 +127,8 @@ class FunctionBody(Expressions):
         if isinstance(test, Constant):
             self.statements(node.body if test.value else node.orelse)
             return
-        yes, no, behind = self.labels("then", "else", "behind")
-        self.branch(self.truth(test), yes, no if node.orelse else behind)
+        yes, no, after = self.labels("then", "else", "after")
+        self.branch(self.truth(test), yes, no if node.orelse else after)
         before, ends = dict(self.known), []
         self.rare += self.depth > 0
         for label, nodes in ((yes, node.body), (no, node.orelse)):
@@ -141,11 +141,11 @@ class FunctionBody(Expressions):
             if not self.closed:
                 ends.append(self.known)
             if nodes:
-                self.jump(behind)
+                self.jump(after)
         self.rare -= self.depth > 0
         if ends:
             self.known = {x: n for x, n in ends[0].items() if ends[-1].get(x) == n}
-            self.open(behind)
+            self.open(after)
 
     def decided(self, node: ast.expr) -> Any:
         """Return a condition, as a constant if its number is known."""
@@ -162,7 +162,7 @@ class FunctionBody(Expressions):
     def do_While(self, node: ast.While) -> None:
         """Translate a while loop."""
         self.forget(node)
-        head, body, behind = self.labels("head", "body", "behind")
+        head, body, after = self.labels("head", "body", "after")
         self.jump(head)
         self.open(head)
         test = self.value(node.test)
@@ -170,14 +170,14 @@ class FunctionBody(Expressions):
             assert test.value
             self.jump(body)
         else:
-            self.branch(self.truth(test), body, behind)
-        self._loop(node.body, body, head, behind)
+            self.branch(self.truth(test), body, after)
+        self._loop(node.body, body, head, after)
         self.forget(node)
-        self.open(behind)
+        self.open(after)
 
-    def _loop(self, nodes: list[ast.stmt], body: str, again: str, behind: str) -> None:
+    def _loop(self, nodes: list[ast.stmt], body: str, again: str, after: str) -> None:
         self.open(body)
-        self.loops.append((again, behind))
+        self.loops.append((again, after))
         self.statements(nodes)
         self.loops.pop()
         self.jump(again)
@@ -201,17 +201,17 @@ class FunctionBody(Expressions):
         self.forget(node)
         slot = self.early("alloca i64")
         self.emit(f"store i64 {first.name}, ptr {slot}")
-        head, body, following, behind = self.labels("head", "body", "next", "behind")
+        head, body, following, after = self.labels("head", "body", "next", "after")
         self.jump(head)
         self.open(head)
         index = Number(INT, self.line(f"load i64, ptr {slot}"))
         how = "slt" if step > 0 else "sgt"
         self.branch(
-            Number(BOOL, self.line(f"icmp {how} i64 {index.name}, {last.name}")), body, behind
+            Number(BOOL, self.line(f"icmp {how} i64 {index.name}, {last.name}")), body, after
         )
         self.open(body)
         self.assign(target.id, index)
-        self.loops.append((following, behind))
+        self.loops.append((following, after))
         self.statements(node.body)
         self.loops.pop()
         self.jump(following)
@@ -220,7 +220,7 @@ class FunctionBody(Expressions):
         self.emit(f"store i64 {self.line(f'add nsw i64 {now}, {step}')}, ptr {slot}")
         self.jump(head)
         self.forget(node)
-        self.open(behind)
+        self.open(after)
 
     def unrolled(self, node: ast.For, first: str, last: str) -> bool:
         """Whether a loop is unrolled: of known length, without early exit, and not in cold code."""

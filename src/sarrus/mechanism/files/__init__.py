@@ -45,7 +45,7 @@ def load(path: str | Path, *, check: bool = True) -> Mechanism:
     """Read a mechanism from a model file.
 
     Raises ModelFileError (a MechanismError) that lists every problem with file, line and key. check:
-    also refuse a mechanism that cannot be simulated.
+    also reject a mechanism that cannot be simulated.
     """
     return _load("mechanism_builder").build_mechanism(
         _load("model_reader").load_document(path), check

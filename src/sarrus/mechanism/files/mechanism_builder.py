@@ -23,7 +23,7 @@ _KEYS_WITH_TAG = ("bodies", "joints", "build", "drives")
 
 
 def build_mechanism(document: Document, check: bool = True) -> Mechanism:
-    """The mechanism of a document; check: refuse what cannot be simulated."""
+    """The mechanism of a document; check: reject what cannot be simulated."""
     if not isinstance(document.data, dict):
         why = f"this is {shorten(document.data)}; begin with 'sarrus: {model_schema.VERSION}', then name, "
         raise ModelFileError(
@@ -238,7 +238,7 @@ def place(data: dict[str, Any], sentence: str) -> tuple[Where, str]:
         text = re.sub(r"^(?: \([a-z-]+\))?[,:] ", "", rest[len(name) + 1 :])
         return where, sentence if text == rest[len(name) + 1 :] else text
     for name in data.get("points") or {}:
-        if sentence.endswith(f"are called '{name}'; give each a name of its own"):
+        if sentence.endswith(f"are called '{name}'; give each a different name"):
             return ("points", name), sentence
     if Mechanism.GROUND in (data.get("bodies") or {}) and sentence.startswith("a body is called"):
         return ("bodies", Mechanism.GROUND), sentence

@@ -3,7 +3,7 @@
 A small part of YAML: mappings, lists, numbers, text, true, false, null. No anchors and aliases (a short
 file could hold billions of values), no tags (they make objects), no merge keys, no second document, every
 key once. Plain words are read by the rules of YAML 1.2: `no` and `on` are text, `1e3` is a number, and what
-the versions of YAML read differently (`010`) is refused. Sizes are limited before they can hurt.
+the versions of YAML read differently (`010`) is rejected. Sizes are limited before large data can do harm.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def read_document(text: str, source: str) -> Document:
         line = text.count("\n", 0, found.start()) + 1
         code = ord(found[0])
         what = "this is not a text file" if code == 0 else "remove it"
-        _refuse(source, line, f"character {code:#04x} cannot stand in a model file; {what}")
+        _reject(source, line, f"character {code:#04x} cannot stand in a model file; {what}")
     reader = _Reader(Document(source))
     try:
         events = yaml.parse(text, Loader=_LOADER)
@@ -101,13 +101,13 @@ def read_document(text: str, source: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
-        _refuse(source, line, f"this is not YAML: {_why(error, text, line)}")
+        _reject(source, line, f"this is not YAML: {_why(error, text, line)}")
     except (yaml.YAMLError, RecursionError) as error:
-        _refuse(source, None, f"this is not YAML: {str(error).splitlines()[0]}")
+        _reject(source, None, f"this is not YAML: {str(error).splitlines()[0]}")
     if reader.problems:
         raise ModelFileError(source, reader.problems)
     if reader.document.data is None:
-        _refuse(source, None, "the file is empty; see docs/model-files.md for an example")
+        _reject(source, None, "the file is empty; see docs/model-files.md for an example")
     return reader.document
 
 
@@ -233,7 +233,7 @@ class _Reader:
         self.problems.append(self.document.message(where, why, line))
 
     def stop(self, line: int, why: str) -> NoReturn:
-        _refuse(self.document.source, line, why)
+        _reject(self.document.source, line, why)
 
 
 def _one_line(text: str) -> str:
@@ -246,27 +246,27 @@ def _read(path: str | Path, source: str) -> bytes:
     try:
         found = Path(path).stat()
         if stat.S_ISDIR(found.st_mode):
-            _refuse(source, None, "this is a folder; give a model file")
+            _reject(source, None, "this is a folder; give a model file")
         if not stat.S_ISREG(found.st_mode):
             # a pipe or a device might never end
-            _refuse(source, None, "this is not a regular file; give a model file")
+            _reject(source, None, "this is not a regular file; give a model file")
         if found.st_size > MOST_BYTES:
-            _refuse_size(source, found.st_size)
+            _reject_size(source, found.st_size)
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        _refuse(source, None, f"cannot be read: {error.strerror or error}; check the path")
+        _reject(source, None, f"cannot be read: {error.strerror or error}; check the path")
     except (ValueError, TypeError) as error:
         if isinstance(error, ModelFileError):
             raise
-        _refuse(source, None, f"cannot be read: {error}; check the path")
+        _reject(source, None, f"cannot be read: {error}; check the path")
     if len(data) > MOST_BYTES:
-        _refuse_size(source, len(data))
+        _reject_size(source, len(data))
     return data
 
 
-def _refuse_size(source: str, size: int) -> NoReturn:
-    _refuse(
+def _reject_size(source: str, size: int) -> NoReturn:
+    _reject(
         source,
         None,
         f"the file has {size / 1e6:.0f} MB; at most {MOST_BYTES / 1e6:.0f} MB are read, and a "
@@ -276,12 +276,12 @@ def _refuse_size(source: str, size: int) -> NoReturn:
 
 def _decode(data: bytes, source: str) -> str:
     if data.startswith(_WIDE) or data[:2].find(b"\x00") >= 0:
-        _refuse(source, 1, "this is UTF-16, UTF-32 or no text; save the file as UTF-8")
+        _reject(source, 1, "this is UTF-16, UTF-32 or no text; save the file as UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        _refuse(
+        _reject(
             source, line, f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8 text"
         )
 
@@ -297,6 +297,6 @@ def _why(error: yaml.MarkedYAMLError, text: str, line: int | None) -> str:
     return f"{problem}; check brackets, quotes, colons and indentation here and above"
 
 
-def _refuse(source: str, line: int | None, why: str) -> NoReturn:
+def _reject(source: str, line: int | None, why: str) -> NoReturn:
     place = source if line is None else f"{source}:{line}"
     raise ModelFileError(source, [f"{place}: {why}"])

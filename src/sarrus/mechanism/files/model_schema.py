@@ -658,6 +658,7 @@ class CrankEntry(Section):
     length: Length = Field(examples=["100 mm"])
     angle: Angle = Field(description="from the x axis", examples=["30 deg"])
     mass: Mass = Field(default=1.0, examples=["1 kg"])
+    points: Spots = _points
 
 
 class DyadEntry(Section):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...disk import FullDiskError, write_file
+from ...lazy import module_on_use
 from ..elements import MechanismError, plain
 from ..joint_kinds import JointKind
 from ..mechanism import PARTS, Mechanism
@@ -20,6 +21,8 @@ from .units import LARGEST
 
 if TYPE_CHECKING:
     import yaml
+else:
+    yaml = module_on_use("yaml")
 
 HEAD = (
     "# lengths in m, masses in kg, times in s, angles in rad, forces in N unless a unit is given\n"
@@ -100,8 +103,6 @@ def build_plainly(data: dict[str, Any]) -> Mechanism:
 
 def to_text(data: dict[str, Any]) -> str:
     """Plain data as the text of a model file: a line an entry, blocks apart."""
-    import yaml
-
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     parts, short = [], True
     for key, value in data.items():
@@ -143,8 +144,6 @@ def _check_numbers(value: Any, where: tuple[Any, ...]) -> None:
 
 def _node(value: Any, levels: int) -> yaml.Node:
     """A YAML node; levels: how many levels of mappings stand in lines of their own."""
-    import yaml
-
     if isinstance(value, dict):
         pairs = [(_word(key), _node(item, levels - 1)) for key, item in value.items()]
         return yaml.MappingNode("tag:yaml.org,2002:map", pairs, flow_style=levels <= 0)
@@ -164,8 +163,6 @@ def _node(value: Any, levels: int) -> yaml.Node:
 
 
 def _word(text: str) -> yaml.Node:
-    import yaml
-
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -18,7 +18,7 @@ from .units import shorten
 _PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\"']+)")
 
 # of numbers by the last word of their path
-# the end of a path that is no key: how far a place is along its rod, from the rod's first end
+# the end of a path that is not a key: how far a place is along its rod, from the rod's first end
 ALONG = "along"
 # the part of a path between a body and the two joints or points of one of its sides
 SIDES = "sides"

@@ -111,7 +111,7 @@ _UNITS: dict[str, tuple[Fraction, int, Dimension]] = {
 }
 _OTHER_SPELLINGS = {"°": "deg", "µm": "um", "μm": "um", "µs": "us", "μs": "us"}
 UNITS = tuple(_UNITS)
-# words that are no units here, and what they mean
+# words that are not units here, and what they mean
 SPELT_OUT = {
     "meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "inch": "in", "inche": "in", "foot": "ft",
     "feet": "ft", "gram": "g", "kilogram": "kg", "ton": "t", "tonne": "t", "pound": "lb", "second": "s",
@@ -306,7 +306,7 @@ def shorten(given: object, size: int = 40) -> str:
 
 
 def _is_plain(given: object) -> TypeGuard[float]:
-    """Whether nothing is to be read or refused: the way of data that come from a mechanism."""
+    """Whether nothing has to be parsed or rejected, as with data that come from a mechanism."""
     return type(given) is float and -LARGEST <= given <= LARGEST
 
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
@@ -86,10 +87,7 @@ def flat_times(
     rotation = _solve_rotation(windows, speed, gravity, length, 1.0)
     a, b = rotation.levels[0]
     head, tail = rotation.half_period
-    # These functions load slowly, so they are imported only when needed.
-    from scipy.special import elliprf
-
-    from_hanging = elliprf(a * a, a * a + b * b, 2.0 * a * a)
+    from_hanging = scipy.special.elliprf(a * a, a * a + b * b, 2.0 * a * a)
 
     turns = int(max(duration, 0.0) / (2.0 * head)) + 1
     odd = 2.0 * np.arange(turns) + 1.0

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
@@ -80,10 +81,7 @@ def solve_densely(
     rates: Callable[[float, Floats], ArrayLike], end: float, start: ArrayLike, longest: float
 ) -> Callable[[Floats], Floats]:
     """Return the states from 0 to the end as a function of time, by a solver of order 8 with limited steps."""
-    # SciPy's solvers load slowly, so they are imported only when needed.
-    from scipy.integrate import solve_ivp
-
-    done = solve_ivp(
+    done = scipy.integrate.solve_ivp(
         rates,
         (0.0, end),
         start,

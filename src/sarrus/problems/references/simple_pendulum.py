@@ -12,6 +12,7 @@ and P1 = length (sin(phi), -cos(phi)). The period is 4 K / w. Measured against 4
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats
@@ -25,11 +26,8 @@ def pendulum_reference(times: ArrayLike, gravity: float = 9.81, length: float = 
     """
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
     w = np.sqrt(gravity / length)
-    # These functions load slowly, so they are imported only when needed.
-    from scipy.special import ellipj, ellipk
-
-    period = 4.0 * ellipk(0.5) / w
-    sn, cn, dn, _ = ellipj(w * np.remainder(t, period), 0.5)
+    period = 4.0 * scipy.special.ellipk(0.5) / w
+    sn, cn, dn, _ = scipy.special.ellipj(w * np.remainder(t, period), 0.5)
     # half angle: sin = -k cd, cos = k' / dn, with k = k' = sqrt(1/2)
     sin, cos = -np.sqrt(0.5) * cn / dn, np.sqrt(0.5) / dn
     x, y = 2.0 * sin * cos, sin * sin - cos * cos

@@ -22,7 +22,6 @@ from ...thresholds import MULTIPLE_RANK, TAYLOR_ZERO
 from .continuation import close_near, nullity_at, stays_singular
 from .germs import BranchList, Germ, analyse_factor
 from .joining import join_sheets
-from .polygon import Terms
 from .reduced_system import IndependentPart, LocalSystem, find_factors, split_system, whole_factor
 
 # a configuration is inexact if its neglected singular values exceed this fraction of the zero limit; the limit is
@@ -30,6 +29,8 @@ from .reduced_system import IndependentPart, LocalSystem, find_factors, split_sy
 INEXACT, RELAXED = 1e-2, (30.0, 1000.0)
 # largest number of combinations of factors of connected bodies that are confirmed individually
 MOST_CONFIRMED = 64
+# coefficients of the series of branches that differ by less than this fraction are the same
+SAME_TERM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +60,14 @@ class LocalBranch:
 class Analysis:
     """The result of the analysis at a configuration.
 
-    freedoms, dependences: dimensions of the null spaces of J and J^T; order: of the Taylor terms that decided;
+    dof, dependences: dimensions of the null spaces of J and J^T; order: of the Taylor terms that decided;
     undecided: number of undecided directions; complete: whether all branches are listed; gap: power of s with
     which the joints open along the best direction that is not a branch, 0 if there is none; resting: factors
     without a branch; left_out: largest quantity treated as zero, zero: its limit, both as fractions of the model's
     unit of length.
     """
 
-    freedoms: int
+    dof: int
     dependences: int
     branches: tuple[LocalBranch, ...]
     count: int
@@ -123,9 +124,9 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
     listed = list(islice(combined, min(most, sys.maxsize))) if moving else []
     undecided = int(plain_sum(f.undecided for f in found))
     return Analysis(
-        freedoms=plain_sum(f.freedoms for f in factors),
+        dof=plain_sum(f.dof for f in factors),
         dependences=plain_sum(f.L.shape[1] for f in factors),
-        branches=tuple(_with_contact(b, found, listed) for b in listed),
+        branches=tuple(listed),
         count=count,
         order=max((f.order for f in found), default=1),
         undecided=undecided + plain_sum(not b.certain for b in listed if len(b.group) > 1),
@@ -134,7 +135,7 @@ def _analyse(systems: list[LocalSystem], most: int) -> Analysis:
         resting=tuple(
             x
             for x, f in zip(factors, found, strict=True)
-            if x.freedoms and not f.germs and not f.undecided
+            if x.dof and not f.germs and not f.undecided
         ),
         left_out=max((s.misfit for s in systems), default=0.0),
         zero=max((s.zero for s in systems), default=0.0),
@@ -148,7 +149,7 @@ def _gap(factors: list[IndependentPart], found: list[BranchList]) -> int:
         return gap
     for factor, f in zip(factors, found, strict=True):
         smooth = len(f.germs) == 1 and f.germs[0].ways == 2 and not f.germs[0].curved
-        if smooth and f.germs[0].dimension < factor.freedoms:
+        if smooth and f.germs[0].dimension < factor.dof:
             gap = max(gap, f.lowest)
     return gap
 
@@ -188,12 +189,12 @@ def _keeps_singular(factor: IndependentPart, moving: list[tuple[IndependentPart,
     system = factor.system
     total = system.split.N.shape[1]
     # factors that stay at rest keep their degrees of freedom too
-    nullity = total - plain_sum(f.freedoms for f, _ in moving)
+    nullity = total - plain_sum(f.dof for f, _ in moving)
     start = np.zeros(len(system.columns))
     along = start
     for f, germ in moving:
         # on a branch of one factor, the null space of J contains the degrees of freedom of all other factors
-        own = germ.nullity - (total - f.freedoms)
+        own = _own_nullity(f, germ)
         if germ.ahead is None or own < germ.dimension:
             return False
         start, along, nullity = start + germ.ahead, along + germ.direction, nullity + own
@@ -205,22 +206,36 @@ def _combine(
 ) -> Iterator[LocalBranch]:
     """All combinations of one branch per factor."""
     indices = [i for i, _ in moving]
+    # J keeps the degrees of freedom of factors that stay at rest in its null space
+    still = plain_sum(f.dof for i, f in enumerate(factors) if i not in indices)
+    touching = [contacts(g) for _, g in moving]
     confirmed = 0
     for number in product(*(range(len(g)) for _, g in moving)):
         germs = [g[n] for (_, g), n in zip(moving, number, strict=True)]
         chosen = [factors[i] for i in indices]
         group = tuple((i, g.ray) for i, g in zip(indices, germs, strict=True))
-        branch = _joined(chosen, germs, group)
+        contact = max(t[n] for t, n in zip(touching, number, strict=True))
+        branch = replace(_joined(chosen, germs, group, still), contact=contact)
         connected = len({id(f.system) for f in chosen}) < len(chosen)
         if connected and confirmed < MOST_CONFIRMED:
             confirmed += 1
-            branch = _confirm_joined(branch, chosen)
+            pairs = list(zip(chosen, germs, strict=True))
+            branch = _confirm_joined(branch, pairs, factors)
         yield branch
 
 
+def _own_nullity(factor: IndependentPart, germ: Germ) -> int:
+    """The nullity of J along a branch of a factor, without the degrees of freedom of other factors."""
+    return germ.nullity - (factor.system.split.N.shape[1] - factor.dof)
+
+
 def _joined(
-    factors: list[IndependentPart], germs: list[Germ], group: tuple[tuple[int, int], ...]
+    factors: list[IndependentPart],
+    germs: list[Germ],
+    group: tuple[tuple[int, int], ...],
+    still: int,
 ) -> LocalBranch:
+    """One branch per factor; still: number of degrees of freedom of the factors at rest."""
     wide = [f.system.widen for f in factors]
     both = list(zip(wide, germs, strict=True))
 
@@ -244,23 +259,27 @@ def _joined(
         ahead=total([g.ahead for g in germs]),
         behind=total([g.behind for g in germs]),
         residual=max(g.residual for g in germs),
-        nullity=plain_sum(g.nullity for g in germs),
+        nullity=still + plain_sum(_own_nullity(*pair) for pair in zip(factors, germs, strict=True)),
         certain=all(g.certain or len(germs) > 1 for g in germs),
         curved=any(g.curved for g in germs),
     )
 
 
-def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> LocalBranch:
+def _confirm_joined(
+    branch: LocalBranch, moving: list[tuple[IndependentPart, Germ]], factors: list[IndependentPart]
+) -> LocalBranch:
     """Close the joints near the sum of the displacements of factors of connected bodies."""
     if branch.ahead is None or branch.behind is None:
         return replace(branch, certain=False)
+    systems = {id(f.system): f.system for f, _ in moving}
+    still = plain_sum(f.dof for f in factors if id(f.system) not in systems)
     ends, residual, certain, nullity = [], 0.0, True, 0
     for x in (branch.ahead, branch.behind):
-        full, nullity = x.copy(), 0
-        for system in {id(f.system): f.system for f in factors}.values():
+        full, nullity = x.copy(), still
+        for system in systems.values():
             start = x[system.columns]
-            values = np.linalg.svd(system.jacobian_at(start), compute_uv=False)
-            closed, left = close_near(system, start, int(np.sum(values > MULTIPLE_RANK)))
+            own = [(f, g) for f, g in moving if f.system is system]
+            closed, left = _close_joined(system, start, own)
             nullity += nullity_at(system, closed)
             # the factors affect each other in second order
             certain &= bool(np.abs(closed - start).max() < 0.5 * np.abs(start).max())
@@ -277,24 +296,60 @@ def _confirm_joined(branch: LocalBranch, factors: list[IndependentPart]) -> Loca
     )
 
 
-def _with_contact(
-    branch: LocalBranch, found: list[BranchList], others: list[LocalBranch]
-) -> LocalBranch:
-    """The branch with its closest contact to another branch with the same tangent."""
-    if plain_sum(b.group == branch.group for b in others) < 2:
-        return branch
-    powers = []
-    for i, ray in branch.group:
-        terms = [g.terms for g in found[i].germs if g.ray == ray]
-        powers += [parting(a, b) for k, a in enumerate(terms) for b in terms[:k]]
-    return replace(branch, contact=max(powers, default=0.0))
+def _close_joined(
+    system: LocalSystem, start: Floats, moving: list[tuple[IndependentPart, Germ]]
+) -> tuple[Floats, float]:
+    """The closed configuration of a system some of whose factors move along branches, and its residual."""
+    at_rest = system.split.N.shape[1] - plain_sum(f.dof for f, _ in moving)
+    nullity = at_rest + plain_sum(_own_nullity(f, g) for f, g in moving)
+    excess = nullity - plain_sum(g.dimension for _, g in moving)
+    if excess > at_rest:
+        # branches that stay singular
+        closed, left = close_near(system, start, len(start) - nullity, excess)
+        if left < system.closed:
+            return closed, left
+    values = np.linalg.svd(system.jacobian_at(start), compute_uv=False)
+    return close_near(system, start, int(np.sum(values > MULTIPLE_RANK)))
 
 
-def parting(a: Terms, b: Terms) -> float:
-    """The power of s with which two branches with a common tangent separate."""
-    first, second = dict(a), dict(b)
-    for e in sorted({*first, *second}):
-        x, y = first.get(e), second.get(e)
-        if x is None or y is None or float(np.abs(x - y).max()) > 1e-6 * float(np.abs(x).max()):
-            return float(1 + Fraction(e))
-    return 0.0
+def contacts(germs: list[Germ]) -> list[float]:
+    """The power of s with which each branch separates from the closest one with the same tangent, or 0.
+
+    Branches with the same first terms form clusters, which the next exponents divide.
+    """
+    out = [0.0] * len(germs)
+    terms = [dict(g.terms) for g in germs]
+    clusters = [[i for i, g in enumerate(germs) if g.ray == ray] for ray in {g.ray for g in germs}]
+    for e in sorted({e for t in terms for e in t}):
+        clusters = [x for c in clusters if len(c) > 1 for x in _divide(c, terms, e)]
+        for cluster in clusters:
+            if len(cluster) == 1:
+                out[cluster[0]] = float(1 + Fraction(e))
+    return out
+
+
+def _divide(
+    cluster: list[int], terms: list[dict[Fraction, Floats]], e: Fraction
+) -> list[list[int]]:
+    """The cluster divided by the coefficients of an exponent."""
+    size = len(next(iter(terms[cluster[0]].values()), np.zeros(1)))
+    none = np.full(size, np.inf)
+    out: list[list[int]] = []
+    firsts: list[Floats] = []
+    for i in cluster:
+        x = terms[i].get(e, none)
+        limit = SAME_TERM * float(np.abs(x).max())
+        same = next(
+            (
+                k
+                for k, y in enumerate(firsts)
+                if np.array_equal(x, y) or float(np.abs(x - y).max()) <= limit < np.inf
+            ),
+            None,
+        )
+        if same is None:
+            out.append([i])
+            firsts.append(x)
+        else:
+            out[same].append(i)
+    return out

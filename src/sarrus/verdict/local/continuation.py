@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -17,6 +18,8 @@ DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
 # if equations vanish only up to the order, branches are followed this far, in such steps: of the coordinate that
 # moves most, in link lengths; a gap like s^16 is 1e-8 there
 FAR, STEP = 0.3, 0.1
+# shorter steps, as fractions of the first
+SHARES = (1.0, 0.4, 0.15)
 # and at most this far, as a fraction of the radius of convergence: short links end sooner
 FURTHER = 0.8
 # Newton steps to a nearby configuration
@@ -38,13 +41,13 @@ SHAKY_VALUE = 1e-4
 class Prediction:
     """Predicted displacements near a branch, at s > 0 (or s < 0 for the other end), and its tangent space.
 
-    freedoms: number of degrees of freedom of the factor; follow: whether the branch has to be followed far,
+    dof: number of degrees of freedom of the factor; follow: whether the branch has to be followed far,
     because some equations vanish only up to the order.
     """
 
     direction: Floats
     tangent: Floats
-    freedoms: int
+    dof: int
     at: Callable[[float], Floats]
     terms: Terms = ()
     multiplicity: int = 1
@@ -53,12 +56,15 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """A configuration on a branch: displacement, residual, nullity of J; shaky: it exceeds the dimension."""
+    """A configuration on a branch: displacement, residual, nullity of J.
+
+    shaky: number of conditions on the rank, if the nullity exceeds the dimension.
+    """
 
     x: Floats
     residual: float
     nullity: int
-    shaky: bool
+    shaky: int
 
 
 def continue_branch(system: LocalSystem, prediction: Prediction, side: float) -> Reached | None:
@@ -84,32 +90,33 @@ def _close_on_branch(
 ) -> Reached | None:
     """The configuration on the branch near a predicted one; None if there is none."""
     n, dimension = len(system.columns), prediction.tangent.shape[1]
-    others = system.split.N.shape[1] - prediction.freedoms
+    others = system.split.N.shape[1] - prediction.dof
     ranks = [n - dimension]
     if prediction.multiplicity != 1 or others:
         # degrees of freedom of other factors are at rest, and multiple roots keep the rank low
         values = np.linalg.svd(system.jacobian_at(x), compute_uv=False)
         ranks = sorted({int(np.sum(values > limit)) for limit in (SHAKY_VALUE, MULTIPLE_RANK)})
     for rank in ranks:
-        shaky = n - rank > dimension + others
-        closed, residual = close_near(system, x, rank, shaky)
-        # the second limit bounds the share of the displacement due to terms beyond the order
-        near = np.abs(closed - x).max() < 0.05 * distance * np.abs(x).max()
-        if residual > system.closed or not near:
-            continue
-        nullity = nullity_at(system, closed)
-        if not shaky or nullity == n - rank:
-            return Reached(closed, residual, nullity, shaky)
+        excess = n - rank - dimension
+        for shaky in _conditions(n - rank, excess if excess > others else 0):
+            closed, residual = close_near(system, x, rank, shaky)
+            # the second limit bounds the share of the displacement due to terms beyond the order
+            near = np.abs(closed - x).max() < 0.05 * distance * np.abs(x).max()
+            if residual > system.closed or not near:
+                continue
+            nullity = nullity_at(system, closed)
+            if not shaky or nullity == n - rank:
+                return Reached(closed, residual, nullity, shaky)
     return None
 
 
 def _walk(
-    system: LocalSystem, x: Floats, direction: Floats, nullity: int, shaky: bool, further: float
+    system: LocalSystem, x: Floats, direction: Floats, nullity: int, shaky: int, further: float
 ) -> float | None:
     """The largest residual along a branch; None if it ends or the rank of J changes on the way.
 
     It is followed to FAR, at most to `further` times the first distance. A gap that grows with a power beyond the
-    order vanishes to rounding close by, but shows there. shaky: the nullity exceeds the dimension of the branch.
+    order vanishes to rounding close by, but shows there. shaky: by how much the nullity exceeds the dimension.
     """
     worst = 0.0
     far = min(FAR, further * float(np.abs(x).max()))
@@ -123,12 +130,33 @@ def _walk(
         size = float(np.abs(along).max())
         if size < 0.1 * np.abs(direction).max():
             return None
-        step = along * (longest / size)
-        closed, residual = close_near(system, x + step, len(V) - nullity, shaky)
-        if residual > system.closed or np.abs(closed - x - step).max() > 0.5 * longest:
+        found = _step_ahead(system, x, along * (longest / size), len(V) - nullity, shaky)
+        if found is None:
             return None
+        closed, residual = found
         worst, direction, x = max(worst, residual), closed - x, closed
     return worst if nullity_at(system, x) == nullity else None
+
+
+def _step_ahead(
+    system: LocalSystem, x: Floats, step: Floats, rank: int, shaky: int
+) -> tuple[Floats, float] | None:
+    """The closed configuration one step further, and its residual; None if there is none.
+
+    Newton steps to a lower rank converge only from close by, so shorter steps are tried as well.
+    """
+    for share, conditions in product(SHARES, _conditions(len(x) - rank, shaky)):
+        ahead = x + share * step
+        closed, residual = close_near(system, ahead, rank, conditions)
+        near = np.abs(closed - ahead).max() <= 0.5 * share * np.abs(step).max()
+        if residual <= system.closed and near:
+            return closed, residual
+    return None
+
+
+def _conditions(nullity: int, shaky: int) -> tuple[int, ...]:
+    """Numbers of conditions on the rank to try: the dimension may be lower than the predicted one."""
+    return (shaky, nullity) if shaky else (0,)
 
 
 def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: int) -> bool:
@@ -138,7 +166,7 @@ def stays_singular(system: LocalSystem, x: Floats, direction: Floats, nullity: i
         return False
     if nullity_at(system, closed) != nullity:
         return False
-    return _walk(system, closed, direction, nullity, False, FURTHER / DISTANCES[0]) is not None
+    return _walk(system, closed, direction, nullity, 0, FURTHER / DISTANCES[0]) is not None
 
 
 def reachable(system: LocalSystem, x: Floats, nullity: int, rest: Floats) -> Floats:
@@ -149,15 +177,22 @@ def reachable(system: LocalSystem, x: Floats, nullity: int, rest: Floats) -> Flo
     """
     free = np.linalg.svd(system.jacobian_at(x))[2][len(x) - nullity :].T
     inside = np.linalg.svd(np.vstack([rest @ free, np.zeros((1, nullity))]))[2][len(rest) :]
-    h, moved = PROBE * float(np.abs(x).max()), []
-    for v in (free @ inside.T).T:
-        closed, residual = close_near(system, x + h * v, len(x) - nullity, shaky=True)
-        if residual < system.closed and nullity_at(system, closed) >= nullity:
-            moved.append((closed - x) / h)
-    if not moved:
-        return np.zeros((len(x), 0))
-    U, values, _ = np.linalg.svd(np.column_stack(moved), full_matrices=False)
-    return np.asarray(U[:, values > 0.5])
+    h, found = PROBE * float(np.abs(x).max()), np.zeros((len(x), 0))
+    # the number of conditions on the rank follows from the dimension, which is the largest that they confirm
+    for dimension in range(len(inside) - 1, 0, -1):
+        moved = []
+        for v in (free @ inside.T).T:
+            start = x + h * v
+            closed, residual = close_near(system, start, len(x) - nullity, nullity - dimension)
+            if residual < system.closed and nullity_at(system, closed) >= nullity:
+                moved.append((closed - x) / h)
+        if moved:
+            U, values, _ = np.linalg.svd(np.column_stack(moved), full_matrices=False)
+            reached = U[:, values > 0.5]
+            if reached.shape[1] >= dimension:
+                return np.asarray(reached)
+            found = reached if reached.shape[1] > found.shape[1] else found
+    return found
 
 
 def nullity_at(system: LocalSystem, x: Floats) -> int:
@@ -167,14 +202,13 @@ def nullity_at(system: LocalSystem, x: Floats) -> int:
     return int(np.sum(values < system.flat)) + missing
 
 
-def close_near(
-    system: LocalSystem, x: Floats, rank: int, shaky: bool = False
-) -> tuple[Floats, float]:
+def close_near(system: LocalSystem, x: Floats, rank: int, shaky: int = 0) -> tuple[Floats, float]:
     """The displacement near x that closes the joints, and the residual, by Newton steps of least norm.
 
     rank: of J on the branch. Off the branch, dependent equations raise the rank, and steps along them would lead
-    away. shaky: on the branch J has a lower rank than its dimension requires. Then the steps also reduce its small
-    singular values to zero, because residuals grow only with the square of the distance from the branch.
+    away. shaky: by how much the nullity of J on the branch exceeds its dimension. If it does, the steps also
+    reduce the small singular values to zero, because residuals grow only with the square of the distance from the
+    branch. This gives as many independent conditions.
     """
     best, least, worse, done = x, np.inf, 0, False
     for _ in range(CLOSING):
@@ -188,7 +222,7 @@ def close_near(
         if size < 1e-16 or done or worse > (UPHILL if shaky else 0):
             break
         if shaky:
-            step = _step_to_rank(system, x, gaps, rank)
+            step = _step_to_rank(system, x, gaps, rank, shaky)
         else:
             U, values, V = np.linalg.svd(system.jacobian_at(x), full_matrices=False)
             step = V[:rank].T @ ((U[:, :rank].T @ gaps) / values[:rank])
@@ -198,7 +232,9 @@ def close_near(
     return best, least
 
 
-def _step_to_rank(system: LocalSystem, x: Floats, gaps: Floats, rank: int) -> Floats:
+def _step_to_rank(
+    system: LocalSystem, x: Floats, gaps: Floats, rank: int, conditions: int
+) -> Floats:
     """The Newton step of least norm to Phi = 0 and U2^T J V2 = 0, with U2, V2 the vectors beyond the rank."""
     J = system.jacobian_at(x)
     U, values, V = np.linalg.svd(J)
@@ -207,4 +243,7 @@ def _step_to_rank(system: LocalSystem, x: Floats, gaps: Floats, rank: int) -> Fl
     # the part within the null space follows from the conditions on the rank
     rows = np.vstack([left @ system.bent(v) for v in right])
     sides = (left @ (J @ right.T)).T.ravel() - rows @ step
-    return step + right.T @ np.linalg.lstsq(rows @ right.T, sides, rcond=SHAKY_RANK)[0]
+    # off the branch others are almost dependent on the strongest ones, and would lead far away
+    A, strengths, B = np.linalg.svd(rows @ right.T, full_matrices=False)
+    count = min(conditions, int(np.sum(strengths > SHAKY_RANK * strengths.max(initial=0.0))))
+    return step + right.T @ (B[:count].T @ ((A[:, :count].T @ sides) / strengths[:count]))

@@ -9,7 +9,7 @@ the equations are shifted, s = t^q, c_j = t^u_j (c0_j + c'_j), and searched agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -18,7 +18,7 @@ from math import comb, lcm, prod
 import numpy as np
 
 from ...arrays import Floats, Ints, plain_sum
-from ...thresholds import BRANCH_ROOT, SAME_BRANCH
+from ...thresholds import BRANCH_ROOT, SAME_BRANCH, SAME_ROOT_OF_EDGE
 from .centres import find_centre
 from .deflation import SparsePolynomial, deflate, evaluate
 from .polygon import (
@@ -29,14 +29,15 @@ from .polygon import (
     Terms,
     collected,
     hull_of,
+    real_roots,
 )
 from .shifts import Equation, recentred
 from .taylor import monomials
 
 STARTS, ITERATIONS = 120, 80
-# largest number of variables c for which exponents are tried; of combinations of term pairs, one per equation,
-# that are tried together; of denominators of exponents
-MOST_FREEDOMS, MOST_CHOICES, MOST_DENOMINATOR = 6, 200_000, 64
+# largest number of variables c for which exponents are tried; of those whose lowest parts are solved together; of
+# combinations of term pairs, one per equation, that are tried together; of denominators of exponents
+MOST_DOF, MOST_COUPLED, MOST_CHOICES, MOST_DENOMINATOR = 8, 6, 200_000, 64
 # largest number of successive shifts; of multiple roots of one lowest part: more form a curve of roots
 DEEPEST, MOST_MULTIPLE = 6, 16
 
@@ -65,10 +66,10 @@ def find_half_branches_of_many(equations: list[Equation], order: int, zero: floa
     out = HalfBranches()
     known = eliminate([e for e in equations if e], zero)
     p = len(next(iter(known[0]))) - 1
-    if len(known) < p or (p > MOST_FREEDOMS and not _is_level(known)):
+    if len(known) < p or (p > MOST_DOF and not _is_level(known)):
         out.found.append(HalfBranch((), 1, UNKNOWN, order + 2, p))
         return out
-    if p > MOST_FREEDOMS:
+    if p > MOST_DOF:
         out.found.append(HalfBranch((), 1, BY_NEIGHBOURS, 2, p))
         return out
     none, start = (Fraction(0),) * p, Fraction(0)
@@ -120,9 +121,18 @@ def eliminate(equations: list[Equation], zero: float) -> list[Equation]:
 
 def _search(state: _State, p: int, zero: float, out: HalfBranches) -> None:
     known = [_kept(e, state) for e in state.equations]
+    # the variables in each term, as bits
+    used = [np.array([_bits(np.flatnonzero(k[1:])) for k in e], dtype=int) for e in known]
     for count in range(len(state.live) + 1):
         for moving in combinations(range(len(state.live)), count):
-            _search_moving(state, known, moving, p, zero, out)
+            at_rest = ~_bits(moving)
+            # a single term does not vanish
+            if not any(np.count_nonzero((u & at_rest) == 0) == 1 for u in used):
+                _search_moving(state, known, moving, p, zero, out)
+
+
+def _bits(variables: Iterable[int]) -> int:
+    return plain_sum(1 << int(j) for j in variables)
 
 
 def _kept(equation: Equation, state: _State) -> Equation:
@@ -170,6 +180,9 @@ def _search_moving(
         lowest = [_lowest_part(e, weights) for e in left]
         order = max(state.order, *(_order(state, _last_power(part)) for part in lowest))
         found = _roots([[(tuple(k[1:]), c) for k, c in part] for part in lowest], len(live))
+        if found is None:
+            out.found.append(HalfBranch(state.terms, state.q, UNKNOWN, state.order, p))
+            continue
         multiple = plain_sum(not simple for _, simple in found)
         for root, simple in found:
             new = tuple(e + w / state.q for e, w in zip(powers, weights, strict=True))
@@ -318,10 +331,52 @@ def _shifted(
     )
 
 
-def _roots(parts: list[list[tuple[tuple[int, ...], float]]], p: int) -> list[tuple[Floats, bool]]:
-    """Common real roots without zero entries, and whether they are simple."""
+def _roots(
+    parts: list[list[tuple[tuple[int, ...], float]]], p: int
+) -> list[tuple[Floats, bool]] | None:
+    """Common real roots without zero entries, and whether they are simple; None if too many are coupled."""
     exponents = [np.array([k for k, _ in part]) for part in parts]
     coefficients = [np.array([c for _, c in part]) for part in parts]
+    found = _successive_roots(exponents, coefficients)
+    if found is None and p <= MOST_COUPLED:
+        found = _coupled_roots(exponents, coefficients)
+    return found
+
+
+def _successive_roots(
+    exponents: list[Ints], coefficients: list[Floats]
+) -> list[tuple[Floats, bool]] | None:
+    """Roots of polynomials each of which adds at most one variable to those before; None if they do not."""
+    p = exponents[0].shape[1]
+    used = [set(np.flatnonzero(E.any(axis=0)).tolist()) for E in exponents]
+    known: set[int] = set()
+    left = list(range(len(exponents)))
+    out: list[tuple[Floats, bool]] = [(np.ones(p), True)]
+    while left:
+        e = min(left, key=lambda i: len(used[i] - known))
+        fresh = sorted(used[e] - known)
+        if len(fresh) > 1:
+            return None
+        left.remove(e)
+        new: list[tuple[Floats, bool]] = []
+        for x, simple in out:
+            terms = coefficients[e] * np.prod(x ** exponents[e], axis=1)
+            if not fresh:
+                if abs(terms.sum()) <= SAME_ROOT_OF_EDGE * np.abs(terms).sum():
+                    new.append((x, simple))
+                continue
+            powers = np.bincount(exponents[e][:, fresh[0]], terms).astype(float)
+            for root, count in real_roots(np.trim_zeros(powers, "f")):
+                y = x.copy()
+                y[fresh[0]] = root
+                new.append((y, simple and count == 1))
+        out, known = new, known | used[e]
+    return out if len(known) == p else None
+
+
+def _coupled_roots(exponents: list[Ints], coefficients: list[Floats]) -> list[tuple[Floats, bool]]:
+    """Common real roots of polynomials that couple their variables, from many starts."""
+    p = exponents[0].shape[1]
     sizes = _scales(exponents, coefficients)
     polynomials = []
     for E, c in zip(exponents, coefficients, strict=True):

@@ -10,15 +10,15 @@ side, where the joint equations must close to rounding and J must have the rank 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import factorial, prod
 
 import numpy as np
 
 from ...arrays import Floats, plain_sum
-from ...progress import tell
+from ...progress import report
 from ...thresholds import BRANCH_CLOSED, SAME_BRANCH
-from .centres import hessian
 from .cones import Family, same_space
-from .continuation import Prediction, continue_branch, reachable
+from .continuation import Prediction, close_near, continue_branch, nullity_at, reachable
 from .edges import eliminate, find_half_branches_of_many
 from .polygon import BY_NEIGHBOURS, HalfBranch, HalfBranches, Terms, find_half_branches
 from .reduced_system import IndependentPart, LocalSystem
@@ -32,6 +32,9 @@ from .taylor import BlownUp, blow_up, monomials
 ORDERS = (4, 8, 14)
 # largest number of families of directions tried
 FAMILIES = 64
+# step from a configuration of a branch to others of a larger one that may contain it, as a fraction of the
+# displacement: small against the distance of branches that separate like s^5; number of steps
+ASIDE, SIDES = 1e-4, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +88,7 @@ class BranchList:
 
 def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
     """All branches of a factor."""
-    m = factor.freedoms
+    m = factor.dof
     if not m:
         return BranchList()
     if not factor.L.shape[1]:
@@ -93,7 +96,7 @@ def analyse_factor(factor: IndependentPart, most: int) -> BranchList:
     tangents = find_tangents(factor, ORDERS[1], most)
     out = BranchList(order=tangents.order, cut=tangents.cut, lowest=tangents.lowest)
     for number, a in enumerate(tangents.rays):
-        tell(number, len(tangents.rays))
+        report(number, len(tangents.rays))
         _add(out, _along_ray(factor, a, number))
     _add_families(out, factor, tangents.families, len(tangents.rays))
     if not (tangents.rays or tangents.families):
@@ -112,7 +115,7 @@ def _add(out: BranchList, more: BranchList) -> None:
 
 def _free(factor: IndependentPart) -> BranchList:
     """The only branch if no equation is left: it has all degrees of freedom, by the implicit function theorem."""
-    blown = blow_up(factor, np.random.default_rng(3).normal(size=factor.freedoms), 1)
+    blown = blow_up(factor, np.random.default_rng(3).normal(size=factor.dof), 1)
     germ = _confirmed(factor.system, _predict(blown, 1.0, None), 0, 1, 2)
     return BranchList([replace(germ, certain=True)], 1)
 
@@ -122,16 +125,28 @@ def _add_families(
 ) -> None:
     """Add the branches along one direction per family; several branches with one tangent space count once."""
     before = len(out.germs)
-    for i, family in enumerate(families[:FAMILIES]):
-        found = _along_ray(factor, family.direction, first + i)
+    # directions within the space of another family are special ones of it, as a rule
+    special = [any(_is_inside(f, g) for g in families) for f in families]
+    ordered = [
+        f for late in (False, True) for f, x in zip(families, special, strict=True) if x is late
+    ]
+    for i, family in enumerate(ordered[:FAMILIES]):
+        found = _along_ray(factor, family.direction, first + i, family.space)
         if found.folded and _is_in_several(factor.N @ family.direction, out.germs[before:]):
             # where known branches intersect: `join_sheets` decides whether they stay separate
             continue
         new = [
-            g for g in found.germs if g.section is not None or not _is_known(g, out.germs[before:])
+            g
+            for g in found.germs
+            if g.section is not None or not _is_known(factor, g, out.germs[before:])
         ]
         if len(new) < len(found.germs):
-            found = replace(found, germs=new, undecided=plain_sum(not g.certain for g in new))
+            found = replace(
+                found,
+                germs=new,
+                undecided=plain_sum(not g.certain for g in new),
+                order=max((g.order for g in new), default=1),
+            )
         if found.folded:
             # a fold covers a part of the directions only
             for a in family.others:
@@ -153,35 +168,81 @@ def _is_in_several(w: Floats, known: list[Germ]) -> bool:
     return plain_sum(np.abs(x).max() < SAME_BRANCH * np.abs(w).max() for x in across) > 1
 
 
-def _is_known(germ: Germ, known: list[Germ]) -> bool:
-    """Whether a branch is a known one of several dimensions, or a curve on it where J has the same nullity."""
+def _is_inside(family: Family, other: Family) -> bool:
+    """Whether the direction of a family is in the tangent space of another one of more dimensions."""
+    if other.space.shape[1] <= family.space.shape[1] or other.curved:
+        return False
+    w = family.direction
+    inside = np.linalg.lstsq(other.space, w, rcond=None)[0]
+    return bool(np.abs(other.space @ inside - w).max() < SAME_BRANCH * np.abs(w).max())
+
+
+def _is_known(factor: IndependentPart, germ: Germ, known: list[Germ]) -> bool:
+    """Whether a branch is a known one of several dimensions, or a part of it."""
     for g in known:
         if g.dimension == 1:
             continue
         if same_space(germ.tangent, g.tangent):
             return True
         inside = g.tangent @ (g.tangent.T @ germ.tangent)
-        if (
-            germ.nullity >= g.dimension > germ.dimension
-            and np.abs(inside - germ.tangent).max() < SAME_BRANCH
-        ):
+        within = g.curved or np.abs(inside - germ.tangent).max() < SAME_BRANCH
+        if within and g.dimension > germ.dimension and _lies_on(factor, germ, g):
             return True
     return False
 
 
-def _along_ray(factor: IndependentPart, a: Floats, number: int) -> BranchList:
-    """The branches along one direction; the order is raised until all of them are decided."""
+def _lies_on(factor: IndependentPart, germ: Germ, surface: Germ) -> bool:
+    """Whether close to the configurations of a branch there are some of another one of larger dimension."""
+    system = factor.system
+    excess = surface.nullity - surface.dimension
+    others = system.split.N.shape[1] - factor.dof
+    rng, rest = np.random.default_rng(4), basis_of(factor)[1]
+    ends = [x for x in (germ.ahead, germ.behind) if x is not None]
+    for x in ends:
+        J = np.vstack([system.jacobian_at(x), rest])
+        free = np.linalg.svd(J)[2][len(x) - germ.nullity + others :].T
+        # along its tangent space at the configuration, and along velocities here
+        steps = [
+            space @ rng.normal(size=(space.shape[1], SIDES)) for space in (surface.tangent, free)
+        ]
+        h = ASIDE * float(np.abs(x).max())
+        found = (
+            _is_at(system, x, h * v, surface.nullity, excess, others) for v in np.hstack(steps).T
+        )
+        if not any(found):
+            return False
+    return bool(ends)
+
+
+def _is_at(
+    system: LocalSystem, x: Floats, step: Floats, nullity: int, excess: int, others: int
+) -> bool:
+    """Whether a configuration at which J has a nullity is as close to x as a step."""
+    closed, residual = close_near(
+        system, x + step, len(x) - nullity, excess if excess > others else 0
+    )
+    near = np.abs(closed - x).max() < 2.0 * np.abs(step).max()
+    return bool(near and residual < system.closed and nullity_at(system, closed) == nullity)
+
+
+def _along_ray(
+    factor: IndependentPart, a: Floats, number: int, space: Floats | None = None
+) -> BranchList:
+    """The branches along one direction; the order is raised until all of them are decided.
+
+    space: the tangent space of the family of directions to which it belongs.
+    """
     found = BranchList()
     for order in ORDERS:
         blown = blow_up(factor, a, order)
-        found = _branches_of(blown, number)
+        found = _branches_of(blown, number, space)
         # with many degrees of freedom left, a higher order is too expensive
         if not found.undecided or len(blown.F) - 1 < order:
             break
     return found
 
 
-def _branches_of(blown: BlownUp, number: int) -> BranchList:
+def _branches_of(blown: BlownUp, number: int, space: Floats | None = None) -> BranchList:
     system, order = blown.factor.system, len(blown.F) - 1
     nothing_left = not any(np.any(part) for part in blown.F)
     if nothing_left:
@@ -203,6 +264,9 @@ def _branches_of(blown: BlownUp, number: int) -> BranchList:
         both = [eliminate([e for e in _equations(blown, s) if e], system.zero) for s in (1, -1)]
         if len(both[0]) < blown.open:
             return _along_sections(blown, both, number)
+        inside = _within(blown, space)
+        if 0 < inside.shape[1] < blown.open:
+            return _across_family(blown, both, inside, number)
     equations = [_equations(blown, sign) for sign in (1, -1)]
     if blown.open > 1:
         sides = [find_half_branches_of_many(e, order, system.zero) for e in equations]
@@ -264,9 +328,37 @@ def _along_sections(blown: BlownUp, both: list[list[Equation]], number: int) -> 
     return out
 
 
+def _within(blown: BlownUp, space: Floats | None) -> Floats:
+    """The degrees of freedom c along which the direction stays in its family, (p, n)."""
+    if space is None:
+        return np.zeros((blown.open, 0))
+    w = blown.xi[0][:, 0]
+    along = blown.factor.N @ space
+    found = np.linalg.lstsq(np.column_stack([w, blown.C]), along, rcond=None)[0][1:]
+    U, values, _ = np.linalg.svd(found, full_matrices=False)
+    return np.asarray(U[:, values > SAME_BRANCH])
+
+
+def _across_family(
+    blown: BlownUp, both: list[list[Equation]], inside: Floats, number: int
+) -> BranchList:
+    """Branches that fill their family of directions although there are as many equations as degrees of freedom.
+
+    Sums of squares hold more degrees of freedom than their number, so equations may be redundant on a branch that
+    stays singular. Along a section across the family (inside: the degrees of freedom within it) it is a curve.
+    """
+    factor, order = blown.factor, len(blown.F) - 1
+    Z = np.linalg.svd(inside)[0][:, inside.shape[1] :]
+    sides = [find_sections(e, Z, order, factor.system.zero) for e in both]
+    tangent = np.column_stack([blown.xi[0][:, 0], blown.C @ inside])
+    out = _paired(blown, sides, number, tangent)
+    out.germs = [_with_true_dimension(factor, g) for g in out.germs]
+    return out
+
+
 def _with_true_dimension(factor: IndependentPart, germ: Germ) -> Germ:
     """A branch that stays singular with the dimension it has: sums of squares hold more than their number."""
-    others = factor.system.split.N.shape[1] - factor.freedoms
+    others = factor.system.split.N.shape[1] - factor.dof
     if germ.nullity == germ.dimension + others or germ.ahead is None:
         return germ
     reached = reachable(factor.system, germ.ahead, germ.nullity, basis_of(factor)[1])
@@ -280,8 +372,26 @@ def _with_true_dimension(factor: IndependentPart, germ: Germ) -> Germ:
 
 
 def _flat_directions(equations: list[Equation], p: int) -> Floats:
-    """The degrees of freedom c that no second-order term without s contains, (p, n)."""
-    rows = [np.zeros((1, p)), *(hessian(e, p) for e in equations)]
+    """The degrees of freedom c that the lowest terms of no equation contain, (p, n).
+
+    The lowest terms are those of least degree in c among those with the least power of s: without that power they
+    give the tangents at the configuration itself.
+    """
+    rows = [np.zeros((1, p))]
+    for e in equations:
+        low = min(k[0] for k in e)
+        degree = min(plain_sum(k[1:]) for k in e if k[0] == low)
+        derivatives: dict[tuple[int, ...], Floats] = {}
+        for (i, *J), c in e.items():
+            if i != low or plain_sum(J) != degree:
+                continue
+            size = c * prod(factorial(j) for j in J)
+            for v in np.flatnonzero(J):
+                lowered = tuple(j - (n == v) for n, j in enumerate(J))
+                derivatives.setdefault(lowered, np.zeros(p))[v] += size
+        if derivatives:
+            own = np.array(list(derivatives.values()))
+            rows.append(own / np.abs(own).max())
     _, values, V = np.linalg.svd(np.vstack(rows))
     return V[int(np.sum(values > SAME_BRANCH * max(values[0], 1e-300))) :].T
 
@@ -351,7 +461,7 @@ def _judge_separation(found: BranchList) -> None:
 
 
 def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> Prediction:
-    w, freedoms = sign * blown.xi[0][:, 0], blown.factor.freedoms
+    w, dof = sign * blown.xi[0][:, 0], blown.factor.dof
     if half is None:
         tangent = np.column_stack([w, blown.C])
         none = np.zeros(blown.open)
@@ -359,7 +469,7 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> Prediction
         return Prediction(
             w,
             tangent,
-            freedoms,
+            dof,
             lambda s: blown.displacement(sign * s, blown.polish(sign * s, none)),
             follow=left_over,
         )
@@ -373,7 +483,7 @@ def _predict(blown: BlownUp, sign: float, half: HalfBranch | None) -> Prediction
         return blown.displacement(sign * s, c)
 
     follow = half.multiplicity != 1 or blown.F[0].shape[0] > blown.open
-    return Prediction(w, w[:, None], freedoms, at, half.terms, half.multiplicity, follow)
+    return Prediction(w, w[:, None], dof, at, half.terms, half.multiplicity, follow)
 
 
 def _confirmed(
@@ -386,7 +496,7 @@ def _confirmed(
     good = [r for r in reached if r is not None]
     nullity = min((r.nullity for r in good), default=dimension)
     certain = len(good) == 2
-    others = system.split.N.shape[1] - prediction.freedoms
+    others = system.split.N.shape[1] - prediction.dof
     if prediction.multiplicity == 1:
         # redundant equations do not change the rank; at a simple root it equals that of the branch
         certain = certain and dimension <= nullity <= dimension + others

@@ -332,7 +332,9 @@ def _centre(equations: list[Equation], bound: Fraction, zero: float) -> Floats:
     ]
     if not any(n > 1 for n in folds) or 1 in folds:
         return none
-    n, equation = min((n, e) for n, e in zip(folds, equations, strict=True) if n > 1)
+    # of equations with the same n the first
+    multiple = [(n, e) for n, e in zip(folds, equations, strict=True) if n > 1]
+    n, equation = min(multiple, key=lambda pair: pair[0])
     # the derivative as rows: powers of c', columns: powers of t
     rows = np.zeros((max(j for _, j in equation) - n + 2, most))
     for (i, j), c in equation.items():

@@ -160,14 +160,14 @@ class IndependentPart:
     L: Floats
 
     @property
-    def freedoms(self) -> int:
+    def dof(self) -> int:
         """The number of first-order degrees of freedom."""
         return self.N.shape[1]
 
     @cached_property
     def quadrics(self) -> Floats:
-        """L^T B(N a, N a) / 2 as symmetric matrices, shape (dependences, freedoms, freedoms)."""
-        m = self.freedoms
+        """L^T B(N a, N a) / 2 as symmetric matrices, shape (dependences, dof, dof)."""
+        m = self.dof
         if not self.L.size or not m:
             return np.zeros((self.L.shape[1], m, m))
         found = 0.5 * (self.L.T @ self.system.bilinear(self.N, self.N)).reshape(-1, m, m)

@@ -22,7 +22,8 @@ def find_sections(equations: list[Equation], Z: Floats, order: int, zero: float)
     """Half-branches of the equations for c = Z c'; their terms are those of c."""
     cut = [_cut(e, Z, zero) for e in equations]
     search = find_half_branches if Z.shape[1] == 1 else find_half_branches_of_many
-    if any(not e for e in cut):
+    cut = [e for e in cut if e]
+    if len(cut) < Z.shape[1]:
         # a special position of the section
         out = HalfBranches()
         out.found.append(HalfBranch((), 1, 0, order + 2, len(Z)))

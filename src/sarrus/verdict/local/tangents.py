@@ -14,10 +14,11 @@ from math import comb
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...thresholds import MULTIPLE_RAY, SAME_BRANCH, SAME_RAY
-from .cones import Evaluated, Family, find_families
+from .cones import Evaluated, Family, find_families, step_on_sphere
 from .deflation import FLAT, SparsePolynomial, deflate
+from .deflation import evaluate as evaluate_sparse
 from .polygon import real_roots
 from .reduced_system import IndependentPart
 from .taylor import MOST_MONOMIALS, monomials, reduce_equations
@@ -25,6 +26,9 @@ from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 # multi-start search: number of starts, of starts outside a known family, and the distance that counts as on it
 STARTS, OUTSIDE, CLOSE = 300, 60, 1e-4
 ITERATIONS = 60
+# residuals after the steps that indicate a root of high multiplicity; number of such directions that are tried;
+# those with a cosine this close to one are the same
+SLOW, SLOW_TRIES, SLOW_NEAR = 1e-8, 12, 5e-3
 # number of directions of a family
 FEW = 6
 # eigenvalues of a quadratic form below this fraction of the largest are zero
@@ -78,7 +82,7 @@ class Tangents:
 
 def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
     """The directions of a factor; order: of the expansion of its equations; most: largest number of rays."""
-    H, m = factor.quadrics, factor.freedoms
+    H, m = factor.quadrics, factor.dof
     if m == 1:
         return Tangents([], order=2) if np.any(H) else Tangents([np.ones(1)], order=1)
     quadrics = independent(H)
@@ -97,7 +101,8 @@ def find_tangents(factor: IndependentPart, order: int, most: int) -> Tangents:
             forms, reached = lowest_forms(factor, order)
         if not forms:
             # every direction is admissible, up to the order
-            return Tangents([], [Family(np.random.default_rng(3).normal(size=m), False)], 1)
+            first = np.random.default_rng(3).normal(size=m)
+            return Tangents([], [Family(first, np.eye(m), False)], 1)
     lowest = min(f.degree for f in forms)
     inside = _kernel_of_squares(H)
     forms = [f for f in (f.restricted(inside) for f in forms) if f is not None]
@@ -120,7 +125,7 @@ def _directions(forms: list[HomogeneousPolynomial], m: int, limit: float) -> Tan
         directions = [x / np.linalg.norm(x) for x in rng.normal(size=(3, m))]
         if m == 1:
             return Tangents([np.ones(1)])
-        return Tangents([], [Family(directions[0], False, tuple(directions[1:]))])
+        return Tangents([], [Family(directions[0], np.eye(m), False, tuple(directions[1:]))])
     if m == 1:
         return Tangents([])
     if m == 2:
@@ -150,7 +155,7 @@ def _quadric_families(h: Floats) -> list[Family]:
             normal /= np.linalg.norm(normal)
             rows = g - np.outer(g @ normal, normal)
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            out.append(Family(rows[0], False, tuple(rows[1:])))
+            out.append(Family(rows[0], _null_space(normal), False, tuple(rows[1:])))
         return out
     # a point of both ellipsoids a^T h a = 1 and -1 gives one of the cone
     parts = []
@@ -161,7 +166,13 @@ def _quadric_families(h: Floats) -> list[Family]:
     rows = parts[0] + parts[1] + g[:, level] @ V[:, level].T
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     best = np.argsort(-np.linalg.norm(rows @ h, axis=1), kind="stable")
-    return [Family(rows[best[0]], True, tuple(rows[best[1:]]))]
+    first = rows[best[0]]
+    return [Family(first, _null_space(h @ first), True, tuple(rows[best[1:]]))]
+
+
+def _null_space(normal: Floats) -> Floats:
+    """An orthonormal basis of the vectors perpendicular to one."""
+    return np.asarray(np.linalg.svd(normal[None])[2][1:].T)
 
 
 def _kernel_of_squares(H: Floats) -> Floats:
@@ -190,7 +201,7 @@ def _sharp_families(
     """The families of directions; if the forms are dependent, the directions are refined first."""
     m = samples.shape[1]
     evaluate = _evaluator(forms, m)
-    polynomials = [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
+    polynomials = _polynomials(forms, m)
 
     def refine(x: Floats) -> Floats:
         x = deflate(polynomials, x, limit)
@@ -199,14 +210,15 @@ def _sharp_families(
     out, sharp = [], []
     for family in find_families(evaluate, samples):
         slopes = evaluate(family.direction[None])[1][0]
-        if family.curved or np.linalg.matrix_rank(slopes, tol=FLAT) == len(forms):
+        simple = family.curved and not family.multiple
+        if simple or np.linalg.matrix_rank(slopes, tol=FLAT) == len(forms):
             out.append(family)
         else:
             sharp.append(replace(family, direction=refine(family.direction), refine=refine))
     again = distinct_rays([f.direction for f in sharp], len(sharp) + 1, SAME_RAY)
     for new in find_families(evaluate, np.array(again)) if again else []:
         old = next(f for f in sharp if np.array_equal(f.direction, new.direction))
-        out.append(replace(old, curved=new.curved))
+        out.append(replace(old, space=new.space, curved=new.curved))
     return out
 
 
@@ -331,9 +343,9 @@ def _extend(h: Floats, x: Floats, fresh: list[int]) -> list[Floats] | None:
     ]
 
 
-def _set(x: Floats, freedoms: list[int], values: Floats) -> Floats:
+def _set(x: Floats, dof: list[int], values: Floats) -> Floats:
     out = x.copy()
-    out[freedoms] = values
+    out[dof] = values
     return out
 
 
@@ -384,11 +396,14 @@ def common_directions(
     """
     a = np.random.default_rng(7).normal(size=(STARTS, m))
     evaluate = _evaluator(forms, m)
-    found = _search(evaluate, a, np.eye(m), limit)
+    polynomials = _polynomials(forms, m)
+    found = _search(evaluate, a, np.eye(m), limit, polynomials)
     while len(found):
         values, V = np.linalg.svd(found)[1:]
         outside = V[int(np.sum(values > SAME_BRANCH)) :]
-        more = _search(evaluate, a[:OUTSIDE], outside, limit) if len(outside) else found[:0]
+        more = found[:0]
+        if len(outside):
+            more = _search(evaluate, a[:OUTSIDE], outside, limit, polynomials)
         more = more[np.linalg.norm(more @ outside.T, axis=1) > SAME_BRANCH]
         if not len(more):
             break
@@ -399,6 +414,10 @@ def common_directions(
         values = np.linalg.svd(slopes, compute_uv=False)
         kinds[0 if len(values) == m and values[-1] > MULTIPLE_RAY else 1].append(x)
     return np.array(kinds[0]).reshape(-1, m), np.array(kinds[1]).reshape(-1, m)
+
+
+def _polynomials(forms: list[HomogeneousPolynomial], m: int) -> list[SparsePolynomial]:
+    return [SparsePolynomial(monomials(m, f.degree), f.coefficients) for f in forms]
 
 
 def _evaluator(forms: list[HomogeneousPolynomial], m: int) -> Evaluated:
@@ -426,14 +445,31 @@ def _evaluate(forms: list[HomogeneousPolynomial], a: Floats) -> tuple[Floats, Fl
         which = [i for i, f in enumerate(forms) if f.degree == d]
         c = np.array([forms[i].coefficients for i in which])
         E = monomials(m, d)
-        values[:, which] = np.prod(a[:, None] ** E, axis=2) @ c.T
+        powers = np.ones((d + 1, m, len(a)))
+        for i in range(1, d + 1):
+            powers[i] = powers[i - 1] * a.T
+        values[:, which] = (c @ _products(powers, E)).T
         for j in range(m):
             lowered = np.maximum(E - np.eye(m, dtype=int)[j], 0)
-            slopes[:, which, j] = (np.prod(a[:, None] ** lowered, axis=2) * E[:, j]) @ c.T
+            slopes[:, which, j] = ((c * E[:, j]) @ _products(powers, lowered)).T
     return values, slopes
 
 
-def _search(evaluate: Evaluated, a: Floats, outside: Floats, limit: float) -> Floats:
+def _products(powers: Floats, E: Ints) -> Floats:
+    """Monomials (terms, starts) with exponents E from the powers (degree, variable, starts) of the variables."""
+    out = powers[E[:, 0], 0]
+    for j in range(1, E.shape[1]):
+        out = out * powers[E[:, j], j]
+    return np.asarray(out)
+
+
+def _search(
+    evaluate: Evaluated,
+    a: Floats,
+    outside: Floats,
+    limit: float,
+    polynomials: list[SparsePolynomial],
+) -> Floats:
     """Roots, divided by the part of a outside known roots, the best first; a: starts.
 
     outside: rows of an orthonormal basis; if it is complete, the divisor is one.
@@ -445,20 +481,36 @@ def _search(evaluate: Evaluated, a: Floats, outside: Floats, limit: float) -> Fl
         F, slopes = evaluate(a)
         F, slopes = F / size[:, None], slopes / size[:, None, None]
         slopes -= F[:, :, None] * (part @ outside / size[:, None] ** 2)[:, None, :]
-        # steps along the sphere: one row constrains the component along a itself
-        A = np.concatenate([slopes, a[:, None, :]], axis=1)
-        r = np.concatenate([F, np.zeros((len(a), 1))], axis=1)
-        # the matrix is singular at a double root: the lower bound of the damping preserves the steps along it
-        damping = (np.minimum(np.einsum("si,si->s", F, F), 1e-2) + 1e-14) / size**2
-        normal = np.swapaxes(A, 1, 2) @ A + damping[:, None, None] * np.eye(a.shape[1])
-        a = a - np.linalg.solve(normal, np.swapaxes(A, 1, 2) @ r[:, :, None])[:, :, 0]
-        a /= np.linalg.norm(a, axis=1, keepdims=True)
+        a = step_on_sphere(a, F, slopes, size)
     F = np.abs(evaluate(a)[0]).max(axis=1, initial=0.0)
-    found = a[np.argsort(F)][: int(np.sum(limit > F))]
+    order = np.argsort(F)
+    count = int(np.sum(limit > F))
+    found = a[order[:count]]
+    slow = a[order[count : int(np.sum(SLOW > F))]]
     for _ in range(3 if len(found) else 0):
         # refine to rounding, because errors of directions grow with the order of the series along them
         F, slopes = evaluate(found)
         back = np.linalg.pinv(slopes, rcond=1e-3)
-        found = found - (back @ F[:, :, None])[:, :, 0]
-        found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return np.asarray(found)
+        new = found - (back @ F[:, :, None])[:, :, 0]
+        new /= np.linalg.norm(new, axis=1, keepdims=True)
+        # at multiple roots the steps may diverge
+        better = np.abs(evaluate(new)[0]).max(axis=1) < np.abs(F).max(axis=1)
+        found = np.where(better[:, None], new, found)
+    return np.concatenate([found, _slow_roots(polynomials, slow, found, limit)])
+
+
+def _slow_roots(
+    polynomials: list[SparsePolynomial], slow: Floats, found: Floats, limit: float
+) -> Floats:
+    """Roots of high multiplicity, to which the steps converge too slowly, by deflation; found: known roots."""
+    known, new, tried = list(found), [], 0
+    for x in slow:
+        if tried == SLOW_TRIES or (known and np.abs(np.array(known) @ x).max() > 1.0 - SLOW_NEAR):
+            continue
+        tried += 1
+        root = deflate(polynomials, x, limit)
+        root = root / np.linalg.norm(root)
+        if np.abs(evaluate_sparse(polynomials, root[None])[0]).max() < limit:
+            known.append(root)
+            new.append(root)
+    return np.array(new).reshape(-1, slow.shape[1])

@@ -77,7 +77,7 @@ def _half_products(
 
 def reduce_equations(factor: IndependentPart, order: int) -> list[Floats]:
     """The homogeneous parts g_0 ... g_order of the reduced equations, (dependences, monomials)."""
-    split, m = factor.system.split, factor.freedoms
+    split, m = factor.system.split, factor.dof
     parts = [np.zeros((len(factor.system.columns), 1)), factor.N]
     out = [np.zeros((factor.L.shape[1], len(monomials(m, d)))) for d in range(2)]
     for d in range(2, order + 1):
@@ -144,8 +144,8 @@ def blow_up(factor: IndependentPart, a: Floats, order: int) -> BlownUp:
     across = np.linalg.svd(a[None])[2][1:].T
     w = (factor.N @ a)[:, None]
     N = factor.N @ across
-    held = factor.L.T @ system.bilinear(w, N)
-    U, values, V = np.linalg.svd(held)
+    mixed = factor.L.T @ system.bilinear(w, N)
+    U, values, V = np.linalg.svd(mixed)
     r = int(np.sum(values > 10.0 * system.zero))
     # sparse columns, so that degrees of freedom that open with different exponents stay separate
     R, C = N @ V[:r].T, sparser(N @ V[r:].T)

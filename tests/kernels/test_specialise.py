@@ -1,4 +1,4 @@
-"""Code of a structure's own does what the general code does, bit for bit."""
+"""Specialised code gives the same bits as generic code."""
 
 from typing import NamedTuple
 
@@ -112,19 +112,19 @@ def test_what_is_known_is_what_it_would_be(seed):
         assert specialise.make_code(made, kinds, compiles=False) is not None
 
 
-def simulate_both(mechanism, monkeypatch, seconds, **asked):
+def simulate_both(mechanism, monkeypatch, seconds, **requested):
     """Results by general code, and by specialised code that was made at once."""
     with monkeypatch.context() as patch:
         patch.setattr(specialise.Codes, "is_large", True)
-        general = sarrus.simulate(mechanism, seconds, **asked)
+        general = sarrus.simulate(mechanism, seconds, **requested)
     # the first run by generic code may compile it, and does not count
     for _ in range(2):
         with monkeypatch.context() as patch:
             patch.setattr(specialise, "SHARE", 0.0)
-            sarrus.simulate(mechanism, seconds, **asked)
+            sarrus.simulate(mechanism, seconds, **requested)
             specialise.wait()
     codes = sarrus.model.make_model(mechanism).structure.codes.codes
-    return general, sarrus.simulate(mechanism, seconds, **asked), codes
+    return general, sarrus.simulate(mechanism, seconds, **requested), codes
 
 
 def assert_same(general, by_own):

@@ -1,4 +1,4 @@
-"""The one closer on equations whose closed positions are known: regular, redundant, singular, impossible."""
+"""Closing of gaps for equations with known closed configurations: regular, redundant, singular, impossible."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`sarrus new method`, `check-method`, `problem`, and `bench` with methods and problems of one's own."""
+"""`sarrus new method`, `check-method`, `problem`, and `bench` with methods and problems of users."""
 
 import json
 

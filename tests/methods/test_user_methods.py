@@ -1,4 +1,4 @@
-"""Methods of one's own: a Python function through the same door as ours, in three kinds of coordinates."""
+"""User methods: a Python function with the same interface as built-in methods, in three kinds of coordinates."""
 
 import numpy as np
 import pytest
@@ -209,7 +209,7 @@ def raises(system, state, h):
         (lambda system, state, h: (state.q[:-1], state.v), "returned q of shape"),
         (lambda system, state, h: None, "returned NoneType; return a sarrus.State"),
         (lambda system, state, h: (state.q * np.nan, state.v), "not finite any more"),
-        (lambda system, state, h: (state.q + 100.0, state.v), "torn open"),
+        (lambda system, state, h: (state.q + 100.0, state.v), "loops have opened"),
         (lambda system, state, h: iter([(state.q, state.v)]), "returned list_iterator"),
     ],
 )
@@ -232,7 +232,7 @@ def test_a_generator_that_ends_early_is_reported():
 
 
 def test_names(tmp_path):
-    """Files, functions in files, decorated names; what is not there is said with what is."""
+    """Files, functions in files, decorated names; errors list the known names."""
     path = tmp_path / "my_step.py"
     path.write_text("def step(system, state, h):\n    return state.q + h * state.v, state.v\n")
     assert get_method(str(path)).id == "my_step"

@@ -1,4 +1,4 @@
-"""Tolerances below what doubles hold: more digits near singular configurations (methods/extended_precision.py)."""
+"""Tolerances below double precision (methods/extended_precision.py)."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_four_bars_through_their_flat_positions(windows):
         result = simulate(n_four_bar(windows, speed=speed), 10.0, 0.02, tolerance=TIGHT)
         assert result.status == "done"
         assert result.counters["extended_steps"] > 3
-        # a landing of a long chain may be moved by more than 40 roundings: one step in some runs of N = 40
+        # the end of a step of a long chain may be moved by more than 40 roundings: one step in some runs of N = 40
         assert result.lost < TIGHT
         place, velocity = measure(result, four_bar_reference(result.times, windows, speed))
         assert place < 1e-11

@@ -119,12 +119,12 @@ def side_by_side(rows, count, wide):
 
 
 @noinline
-def eval_freedoms(form, tan, st):
+def eval_dof_basis(form, tan, st):
     """N, M N and T of all stages, in SIMD lanes, from their J, S, G and the factors of K.
 
     N is computed from the previous N of the last stage.
     """
-    free, stages = st.freedoms, len(st.q)
+    free, stages = st.dof, len(st.q)
     side = free.side
     start_lost(free.N[stages - 1])
     side_by_side(st.L, stages, side.L)
@@ -133,7 +133,7 @@ def eval_freedoms(form, tan, st):
     side_by_side(st.G, stages, side.G)
     side_by_side(st.v, stages, side.v)
     side_by_side(st.a, stages, side.a)
-    eval_wide_freedoms(form, tan, side, free.N[stages - 1])
+    eval_dof_lanes(form, tan, side, free.N[stages - 1])
     for k in range(stages):
         for i in range(free.N.shape[1]):
             for c in range(free.N.shape[2]):
@@ -144,7 +144,7 @@ def eval_freedoms(form, tan, st):
 
 
 @noinline
-def eval_wide_freedoms(form, tan, side, last):
+def eval_dof_lanes(form, tan, side, last):
     """The same in SIMD lanes; last: the motions from which those of the lanes are computed."""
     ws = in_lanes(side)
     X, N, MN, T, turn, J, Jv, Ja = ws.X, ws.N, ws.MN, ws.T, ws.turn, ws.J, ws.Jv, ws.Ja
@@ -197,9 +197,9 @@ def eval_wide_freedoms(form, tan, side, last):
 
 
 @noinline
-def factorise_freedoms(st, h):
+def factorise_dof(st, h):
     """Assemble and factorise the dense system of all stages."""
-    rule, free = st.rule, st.freedoms
+    rule, free = st.rule, st.dof
     matrix = free.matrix
     stages, nq, count = free.N.shape
     size = 2 * count
@@ -289,9 +289,9 @@ def sum_stages(weights, x, y):
 
 
 @noinline
-def solve_freedoms(st, h):
+def solve_dof(st, h):
     """Replace the residuals st.dz[1] by the Newton corrections of all velocities."""
-    rule, free = st.rule, st.freedoms
+    rule, free = st.rule, st.dof
     stages, nq, count = free.N.shape
     r, sums, g = st.dz[1], st.sums, free.right
     sum_stages(rule.A2, r, sums[0])

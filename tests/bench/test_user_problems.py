@@ -1,4 +1,4 @@
-"""Problems of one's own: references that converge, files as references, packages that others install."""
+"""Problems of users: references that converge, files as references, packages that others install."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ SECONDS, EVERY = 0.5, 0.01
 
 def make(**given):
     """The four-bar as a problem."""
-    return user_problem.make_own_problem(
+    return user_problem.make_user_problem(
         four_bar(), "My four-bar", duration=SECONDS, output_step=EVERY, **given
     )
 
@@ -55,7 +55,7 @@ def test_a_file_as_reference(tmp_path):
     exact = problem.reference(times)
     path = tmp_path / "exact.txt"
     np.savetxt(path, np.column_stack([times, exact[:, :2]]), "%.16e", header="t x y")
-    own, notes = user_problem.make_own_problem(
+    own, notes = user_problem.make_user_problem(
         problem.mechanism(), "swing", duration=1.0, output_step=0.02, point="P1", reference=path
     )
     assert any("our own series is at most" in n for n in notes)
@@ -138,7 +138,7 @@ def test_mutated_problems_are_rejected_or_read(tmp_path):
     folder = tmp_path / "p"
     own.save(folder)
     good = json.loads((folder / "problem.json").read_text())
-    refused = 0
+    rejected = 0
     for key in [*good, "new"]:
         for value in ("deleted", *ODD):
             numbers = {k: v for k, v in good.items() if k != key}
@@ -149,11 +149,11 @@ def test_mutated_problems_are_rejected_or_read(tmp_path):
                 problem = load_packed(folder)
             except ValueError as error:
                 assert str(folder) in str(error)  # noqa: PT017
-                refused += 1
+                rejected += 1
             else:
                 # it names folders
                 assert "/" not in problem.id
-    assert refused > 40
+    assert rejected > 40
 
 
 @pytest.mark.parametrize("text", ["", "t\n", "t,x\n0,1\n1,2\n", "a,b\n1,x\n", "\x00", "t\nnan\n"])

@@ -219,7 +219,7 @@ def test_many_turns_are_counted_with_the_rates(step):
 
 
 def test_turns_that_cannot_be_counted_are_in_doubt():
-    """The same motion with outputs so far apart that its rates do not tell."""
+    """The same motion with outputs so far apart that its rates do not determine them."""
     t = np.arange(0.0, 60.0, 3.0)
     theta = 40.0 * np.sin(t) + 9.0 * t
     shown = np.angle(np.exp(1j * theta))

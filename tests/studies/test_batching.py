@@ -1,4 +1,4 @@
-"""Runs of a batch side by side are the runs one by one, whatever batch they come with."""
+"""Runs of a batch equal single runs, whatever the batch."""
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_masses_that_cannot_be_are_left():
     together = runs.run_together(plan, list(range(30)), values)
     assert sorted(together) == [i for i in range(30) if i != 4]
     row, _ = runs.run_one(plan, 4, values[4])
-    assert row["status"] == "refused"
+    assert row["status"] == "rejected"
 
 
 def test_batches_use_it():

@@ -1,4 +1,4 @@
-"""The one judge of energy and losses, the estimate of the global error, long runs."""
+"""The check of energy and losses, the estimate of the global error, long runs."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from sarrus.kernels.layout import StepPolynomials
 from sarrus.methods import METHODS, Run, radau, time_loop
 from sarrus.methods.energy_balance import Judge
 from sarrus.methods.outcome import MotionPart
-from sarrus.methods.recorder import sample_own
+from sarrus.methods.recorder import sample_unprojected
 from sarrus.methods.time_loop import Steps
 from sarrus.model import make_model
 from sarrus.problems.references.simple_pendulum import pendulum_reference
@@ -35,7 +35,7 @@ def drift_notes(r):
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
 def test_regular_runs_have_no_note(tolerance):
-    """Random mechanisms: their drift stays within the share that is noted, and so nothing is said."""
+    """Random mechanisms: their drift stays below the limit for notes, so there is no note."""
     for seed in range(6):
         r = simulate(random_mechanism(seed, 2), 1.0, 0.05, tolerance=tolerance)
         assert r.status == "done"
@@ -103,8 +103,8 @@ def test_runs_that_end_at_a_singular_position(seed):
 
 
 def test_what_was_lost_is_reported():
-    """What loosened steps may have lost is summed and noted; a crank driven to its limit loses nothing."""
-    # slowly past flat configurations: some of these starts land where steps have to be loosened
+    """Possible errors of relaxed steps are summed and noted; a crank driven to its limit loses nothing."""
+    # slowly past flat configurations: some of these runs need relaxed steps
     starts = itertools.product((2, 3, 5), (-0.003, -0.002, -0.001))
     runs = [simulate(flat_four_bar(n, 0.5, lift), 3.0, 0.03) for n, lift in starts]
     loosened = [r for r in runs if r.counters["relaxed_steps"]]
@@ -195,9 +195,9 @@ def test_a_run_that_gets_nowhere_ends(at_once):
     model = make_model(m)
     velocity, _ = solve_start_velocity(model, m)
     problem = Run(model, velocity, np.zeros(1), 1.0, 1e-10)
-    nq, sampling = model.coordinates, sample_own(accelerations=False)
+    nq, sampling = model.coordinates, sample_unprojected(accelerations=False)
     for share, ends in ((1.0, True), (0.3, False)):
-        judge, end = Judge(problem), None
+        judge, end = Judge(problem, None), None
         for chunk in range(400 // at_once):
             starts = (chunk * at_once + np.arange(at_once + 1.0)) * 1e-9
             coefficients = np.zeros((at_once, 3, nq))

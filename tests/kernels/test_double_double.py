@@ -1,4 +1,4 @@
-"""Wide numbers: their operations against exact fractions, and kernels over them."""
+"""Double-double numbers: their operations against exact fractions, and kernels over them."""
 
 from fractions import Fraction
 
