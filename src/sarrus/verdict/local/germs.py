@@ -281,13 +281,13 @@ def _branches_of(blown: BlownUp, number: int, space: Floats | None = None) -> Br
 
 
 def _smooth(blown: BlownUp) -> tuple[Floats | None, int]:
-    """The directions c of a smooth branch of several dimensions, (p, n), and the order that decides.
+    """The directions c of a smooth branch, (p, n), and the order that decides.
 
-    This requires fewer equations than degrees of freedom. After division by powers of s the equations are linear
-    in c, and independent.
+    This requires no more equations than degrees of freedom; with as many, the branch is a curve (n = 0). After
+    division by powers of s the equations are linear in c, and independent.
     """
     equations = eliminate([e for e in _equations(blown, 1) if e], blown.factor.system.zero)
-    if len(equations) >= blown.open:
+    if len(equations) > blown.open:
         return None, 0
     rows, order = np.zeros((len(equations), blown.open)), 2
     for row, e in zip(rows, equations, strict=True):
