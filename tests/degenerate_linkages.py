@@ -404,7 +404,7 @@ def sarrus_of_legs(rng, kinds=None):
 
 
 def parallelogram_in_space(rng):
-    """A flat parallelogram of hinges and cylindrical joints with parallel axes: each slide adds one, but the first."""
+    """A flat parallelogram of hinges and cylindrical joints with parallel axes: n slides add n - 1."""
     width, crank, slides = rng.uniform(1.1, 2.5), rng.uniform(0.5, 1.0), int(rng.integers(0, 4))
     m = Mechanism("parallelogram in space", gravity=(0.0, 0.0, -9.81))
     at = np.array([(0.0, 0, 0), (crank, 0, 0), (width + crank, 0, 0), (width, 0, 0)])

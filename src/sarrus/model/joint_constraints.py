@@ -162,7 +162,7 @@ class Sharing:
     """Groups and the features they share, in the model's units and directions.
 
     turning_with: for each group the first of the groups that rotate as one with it (usually itself); apart: fixed
-    axes at a smaller angle are parallel; doubtful: whether rounding of the dimensions may have fixed two directions.
+    axes at a smaller angle are parallel; doubtful: whether rounding of dimensions may have fixed two directions.
     """
 
     groups: list[Group]
