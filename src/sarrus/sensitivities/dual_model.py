@@ -37,26 +37,16 @@ class DefinitionNumbers(NamedTuple):
 class DualModel:
     """A model, and for each parameter a model that contains the derivatives of all its numbers.
 
-    mechanism: the same mechanism with numbers of a `TangentTape`; slopes: derivatives of all numbers of the model;
-    known_numbers: these numbers, if they are known already.
+    mechanism: the same mechanism with numbers of a `TangentTape`; numbers, slopes: all numbers of the model in one
+    row, and their derivatives; drawing: the numbers that they follow from, if the model has a tape.
     """
 
     mechanism: Mechanism
     model: Model
     rates: tuple[Model, ...]
+    numbers: Floats = field(repr=False)
     slopes: Floats = field(repr=False)
-    known_numbers: Floats | None = field(default=None, repr=False)
     drawing: DefinitionNumbers | None = field(default=None, repr=False)
-
-    @cached_property
-    def numbers(self) -> Floats:
-        """All numbers of the model in one row, as `slopes` has their derivatives."""
-        if self.known_numbers is not None:
-            return self.known_numbers
-        assert self.drawing is not None
-        found = self.model.structure.follow(self.drawing.numbers)
-        assert found is not None
-        return found
 
     def keeps_structure(self, lane: int, h: float) -> bool:
         """Whether the mechanism with one parameter increased by h is valid and has a model of this structure.
@@ -70,6 +60,13 @@ class DualModel:
             return True
         moved = self.drawing.numbers + h * self.drawing.rates[:, lane]
         return structure.replay.one(moved.tolist()) is not None
+
+    def changes_drives(self, lane: int) -> bool:
+        """Whether a number of a drive depends on a parameter; the model omits where angles of drives begin."""
+        numbers = [
+            x for drive in self.mechanism.drives for own in vars(drive.motion).values() for x in np.ravel(own)
+        ]  # fmt: skip
+        return bool(split_tangents(numbers, len(self.rates))[1][:, lane].any())
 
     def moved(self, mechanism: Mechanism, lane: int, h: float) -> Model:
         """The model of a mechanism with one parameter increased by h, to first order."""
@@ -144,7 +141,7 @@ def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel
         blueprint.make(model.mechanism, np.ascontiguousarray(rates[:, p]), model.structure)
         for p in range(count)
     )
-    return DualModel(mechanism, model, tuple(made), rates, values)
+    return DualModel(mechanism, model, tuple(made), values, rates)
 
 
 def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
@@ -156,6 +153,11 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
     values, rates = split_tangents(traced.numbers, count)
     if not np.array_equal(values, plain.numbers):
         return None
+    # a tape made for other numbers of the same structure may have taken other decisions: its derivatives are
+    # then those of other formulas
+    known = structure.follow(plain.numbers)
+    if known is None:
+        return None
     numbers = values.tolist()
     slopes = np.array([structure.replay.tangent(numbers, rate.tolist()) for rate in rates.T]).T
     models = (
@@ -163,7 +165,7 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
         for p in range(count)
     )
     return DualModel(
-        mechanism, model, tuple(models), slopes, drawing=DefinitionNumbers(values, rates)
+        mechanism, model, tuple(models), known, slopes, DefinitionNumbers(values, rates)
     )
 
 

@@ -15,6 +15,7 @@ from ..model import make_model
 from ..result import Result
 from ..simulate import simulate
 from ..thresholds import CONFIRMED
+from ..tracing import UntracedError
 from .dual_model import DualModel, make_dual_model
 from .run_parameters import DrawnParameters, RecipeParameters
 from .start import find_start_rates
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # parameter step to neighbouring mechanisms, relative to the change that alters the model by its own size
 NEIGHBOUR = 1e-4
+# samples per step for extremes: a step turns the mechanism by about a radian
+SAMPLES = 16
 # tolerance at which a run uses extended precision near singular configurations
 PRECISE = 1e-12
 SERIES = "series"
@@ -117,6 +120,14 @@ class RunDerivatives:
         return self.motion.end if watch is None else min(self.motion.end, watch.until)
 
     @cached_property
+    def sample_times(self) -> Floats:
+        """Times of the run so close together that extremes of coordinates lie between neighbours [s]."""
+        starts = np.unique(np.concatenate([part.pieces.starts for part in self.motion.parts]))
+        inside = starts[:-1, None] + np.diff(starts)[:, None] * np.arange(SAMPLES) / SAMPLES
+        times = np.append(inside.ravel(), starts[-1])
+        return np.asarray(np.append(times[times < self.end], self.end))
+
+    @cached_property
     def crossings(self) -> list[Any]:
         """Crossings of the run, in order of time."""
         return [] if self.result.outcome.watch is None else list(self.result.crossings)
@@ -162,7 +173,11 @@ class RunDerivatives:
 
     def _dual(self, lanes: list[int]) -> DualModel:
         traced, count = self.source.trace(lanes)
-        return make_dual_model(traced, self.result.model, count)
+        try:
+            return make_dual_model(traced, self.result.model, count)
+        except UntracedError as error:
+            names = ", ".join(self.source.parameters[p].name for p in lanes)
+            raise MechanismError(f"wrt {names}: no derivative is known ({error})") from error
 
     def _end_before(self, until: float) -> float:
         """End of the steps: the last output before a derivative ceases to exist."""
@@ -177,12 +192,12 @@ class RunDerivatives:
         """Reject directions in which no mechanism exists; undefined if the model's structure changes.
 
         moves: whether the parameter changes the constraints. For these parameters, and for those that move points
-        of the definition, the step is far larger than their rounding. Other parameters, such as the mass of a
-        light body, may allow only a small step.
+        of the definition or change drives, the step is far larger than their rounding. Other parameters, such as
+        the mass of a light body, may allow only a small step.
         """
         scale = NEIGHBOUR * float(dual.find_scales(np.zeros((len(dual.rates), 1)))[lane])
         name = self.source.parameters[p].name
-        drawn = moves or self.source.parameters[p].is_place
+        drawn = moves or self.source.parameters[p].is_place or dual.changes_drives(lane)
         if dual.keeps_structure(lane, scale) and dual.keeps_structure(lane, -scale):
             return known
         failure: MechanismError | None = None
