@@ -24,6 +24,8 @@ from ..tracing import UntracedError
 # numbers of a form that depend on dimensions, and on masses and constant forces
 DRAWN = ("D_val", "e0", "sq_c", "bl_c", "phi0", "C_val")
 INERT = ("M_val", "Q", "K_M_val")
+# share of the derivatives of other numbers of the model below which a derivative is rounding
+ROUNDING = 1e-13
 
 
 class DefinitionNumbers(NamedTuple):
@@ -56,10 +58,11 @@ class DualModel:
         structure = self.model.structure
         if self.drawing is None or structure.replay is None or not structure.is_sound:
             return False
-        if not self.drawing.rates[:, lane].any():
+        rates = self.drawing.rates[:, lane]
+        if not rates.any():
             return True
-        moved = self.drawing.numbers + h * self.drawing.rates[:, lane]
-        return structure.replay.one(moved.tolist()) is not None
+        varied = (rates != 0.0).tolist()
+        return structure.replay.keeps((self.drawing.numbers + h * rates).tolist(), varied)
 
     def changes_drives(self, lane: int) -> bool:
         """Whether a number of a drive depends on a parameter; the model omits where angles of drives begin."""
@@ -79,7 +82,7 @@ class DualModel:
 
         Numbers that no parameter changes stay doubles, which is faster. eps and rho do not change the solution.
         """
-        drawn = any(any(getattr(m.form, name).any() for name in DRAWN) for m in self.rates)
+        drawn = any(self.moves_constraints)
         names = (*INERT, *DRAWN) if drawn else INERT
         found = {
             name: make_duals(
@@ -113,6 +116,8 @@ class DualModel:
         # numbers in a column are of the same kind
         out = np.zeros(len(self.rates))
         for p, rates in enumerate(self.rates):
+            if not self.slopes[:, p].any():
+                continue
             found = zip([*_floats(rates.form), *_floats(rates.loads)], values, strict=True)
             changed = ((x, y) for x, y in found if x.size and x.any())
             out[p] = max((float((np.abs(x) / _largest(y)).max()) for x, y in changed), default=0.0)
@@ -121,11 +126,15 @@ class DualModel:
     @cached_property
     def moves_constraints(self) -> list[bool]:
         """Whether each parameter changes the constraint equations: geometric parameters and those of drives do."""
-        return [
-            any(getattr(m.form, name).any() for name in DRAWN)
-            or any(x.any() for x in _floats(m.loads.drives))
-            for m in self.rates
-        ]
+        out = []
+        for rates in self.rates:
+            drawn = [*(getattr(rates.form, name) for name in DRAWN), *_floats(rates.loads.drives)]
+            # dimensions that change the scale of the model alone leave rounding in its constraints
+            own, units = self.model.units, rates.units
+            others = [*(getattr(rates.form, name) for name in INERT)]
+            others.append(np.array([units.length / own.length, units.mass / own.mass]))
+            out.append(_most(drawn) > ROUNDING * _most(others))
+        return out
 
 
 def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel:
@@ -167,6 +176,11 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
     return DualModel(
         mechanism, model, tuple(models), known, slopes, DefinitionNumbers(values, rates)
     )
+
+
+def _most(arrays: Sequence[Floats]) -> float:
+    """The largest magnitude in some arrays."""
+    return max((float(np.abs(x).max(initial=0.0)) for x in arrays), default=0.0)
 
 
 def _largest(x: Floats) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..events.event_readings import bind_reader
+from ..events.finder import TANGENT
 from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
@@ -113,10 +114,11 @@ class MovedRecord(Record):
     def along(cls, result: Result, rates: Rates, model: Model, h: float) -> MovedRecord:
         """The outputs of a result, displaced by h in the parameter."""
         old = result.record
+        # where the derivative does not exist the outputs stay
+        q, v, a, angles = map(np.nan_to_num, (rates.q, rates.v, rates.a, rates.angles))
         out = cls(
-            model, old.times, old.q + h * rates.q, old.v + h * rates.v,
-            old.angles + h * rates.angles, old.work, result.accelerations + h * rates.a,
-            np.ones_like(old.kept), old.restored,
+            model, old.times, old.q + h * q, old.v + h * v, old.angles + h * angles, old.work,
+            result.accelerations + h * a, np.ones_like(old.kept), old.restored,
         )  # fmt: skip
         vars(out)["origin"] = old, rates, h
         return out
@@ -125,13 +127,13 @@ class MovedRecord(Record):
     def energies(self) -> Floats:
         """Kinetic and potential energy."""
         old, rates, h = self.origin
-        return np.asarray(old.energies + h * rates.energies)
+        return np.asarray(old.energies + h * np.nan_to_num(rates.energies))
 
     @cached_property
     def drive_forces(self) -> Floats:
         """Forces of the drives."""
         old, rates, h = self.origin
-        return np.asarray(old.drive_forces + h * rates.forces)
+        return np.asarray(old.drive_forces + h * np.nan_to_num(rates.forces))
 
 
 class RunTangent:
@@ -259,7 +261,8 @@ class RunTangent:
         largest = max(np.nanmax(np.abs(rates.q), initial=0.0), 1.0 / self._group.scale(self._lane))
         h = READING / max(largest, 1e-300)
         x = {k: read(self._moved(result, rates, k * h)) for k in (-2, -1, 1, 2)}
-        return np.asarray((8.0 * (x[1] - x[-1]) - (x[2] - x[-2])) / (12.0 * h))
+        found = (8.0 * (x[1] - x[-1]) - (x[2] - x[-2])) / (12.0 * h)
+        return np.where(np.isfinite(rates.q).all(axis=1), found, np.nan)
 
     def _of_event(self, event: Event) -> tuple[Floats, Floats]:
         """Times of an event, and their derivatives - (dg/dp) / (dg/dt), g the quantity that it reads."""
@@ -269,8 +272,8 @@ class RunTangent:
             )
         result, dense = self._run.result, self._run.dense
         until = min(self.validity.until, self._group.reached)
-        found = [e.time for e in result.events if e.name == event.name and e.time <= until]
-        times = np.array(found)
+        found = [e for e in result.events if e.name == event.name and e.time <= until]
+        times = np.array([e.time for e in found])
         if not len(times):
             return times, times
         there = dense.at(times)
@@ -290,8 +293,9 @@ class RunTangent:
         a, b, c, d = x.reshape(-1, 4).T
         speeds = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h)
         # a tangent event has no derivative
+        passes = (np.abs(speeds) > 0.0) & np.array([e.kind != TANGENT for e in found])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return times, np.where(np.abs(speeds) > 0.0, -slopes / speeds, np.nan)
+            return times, np.where(passes, -slopes / speeds, np.nan)
 
     def _check_unique(self, quantity: str) -> None:
         """Reject reactions that are statically indeterminate."""
