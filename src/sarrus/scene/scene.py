@@ -118,7 +118,7 @@ def make_scene(
     """Move a sketch by the coordinates and rates of a run, (n, nq) each."""
     motion = _Motion(bodies, sketch, q, v)
     points, speeds = motion.follow(sketch.owners, sketch.places)
-    sketch, far = _stretch_guides(sketch, points, motion)
+    sketch, far = _stretch_guides(sketch, points)
     if far:
         points, speeds = motion.follow(sketch.owners, sketch.places)
     return Scene(sketch, times, points, speeds, duration, marks=marks)
@@ -185,7 +185,7 @@ class _Motion:
         return points[:, :, :dimension], speeds[:, :, :dimension]
 
 
-def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sketch, bool]:
+def _stretch_guides(sketch: Sketch, points: Floats) -> tuple[Sketch, bool]:
     """Guides as long as the travel of their sliders."""
     places = list(sketch.places)
     changed = False
