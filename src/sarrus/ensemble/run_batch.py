@@ -20,6 +20,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, plain_sum
 from ..assembly.velocities import solve_start_velocities
+from ..evaluated_run import Counters
 from ..kernels.applied_forces import is_damped, list_damping
 from ..kernels.batch_entry import CONSTANTS, BatchPlan, Numbers, flatten
 from ..kernels.native import is_available
@@ -43,7 +44,7 @@ from ..model.points import readable_points
 from ..model.rows import Rows
 from ..model.structure import Lookup, check_for_run
 from ..names import pick
-from ..result import Counters, Result
+from ..result import Result
 from ..run_single import is_immobile, prepare, solve
 from ..settings import RunSettings
 from ..tracing import ManyNumbers, UntracedError
