@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import problems
+from ..mechanism.elements import load_units
 from ..settings import AT_CROSSING
 
 Values = dict[str, float]
@@ -24,10 +25,9 @@ def read_seconds(text: str) -> float:
         return float(text)
     except ValueError:
         pass
-    from ..mechanism.files import units
-
+    units = load_units()
     try:
-        return units.in_si(text, units.TIME)
+        return float(units.in_si(text, units.TIME))
     except units.UnitError as error:
         raise typer.BadParameter(str(error)) from None
 
