@@ -553,6 +553,27 @@ def test_kinematics_needs_no_start_velocities():
     np.testing.assert_allclose(result.angular_velocity("crank"), SPEED, rtol=1e-12)
 
 
+def test_kinematics_follows_the_drives_alone():
+    """Stops and acting events change nothing, which a note states; other events are located."""
+    m = four_bar()
+    m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
+    plain = sarrus.kinematics(m)
+    m.limit("stop", "D", lower=-0.01, upper=0.01)
+    m.event("let go", angle="A", equals=1.0, then=sarrus.release("motor"))
+    m.event("end", angle="A", equals=2.0, terminal=True)
+    m.event("half", angle="A", equals=np.pi)
+    result = sarrus.kinematics(m)
+    np.testing.assert_array_equal(result.position("C"), plain.position("C"))
+    assert [e.name for e in result.events] == ["half"]
+    # the drive turns at constant speed
+    assert result.events[0].time == pytest.approx(np.pi / SPEED, rel=1e-12)
+    assert "'stop'" in result.notes[0]
+    assert "'let go', 'end'" in result.notes[1]
+    # the mechanism itself is as it was
+    assert len(m.limits) == 1
+    assert len(m.events) == 3
+
+
 def rssr():
     """A spatial four-bar: hinge, ball, ball, hinge; its links are thin rods."""
     m = sarrus.Mechanism("RSSR", gravity=(0, 0, -9.81))
