@@ -29,7 +29,7 @@ from .export import (
     save_parquet,
     split_unit,
 )
-from .kinematics.configuration import read_turns
+from .kinematics.configuration import read_turns, rows_in_space
 from .names import all_suggest, pick, suggests
 from .quantities import Quantity, draw_quantity, read_quantity
 from .storage import load_parts, save_parts
@@ -315,7 +315,7 @@ class Result(EvaluatedRun):
         every = max(1, -(-len(self.times) // len(self.scene.times)))
         rows = self.model.body_rows
         places = [self.position(name)[::every] for name in rows.names]
-        centers = np.stack([np.pad(x, ((0, 0), (0, 3 - x.shape[1]))) for x in places], axis=1)
+        centers = np.stack([rows_in_space(x) for x in places], axis=1)
         turns = read_turns(rows, self.coordinates[::every])
         return cad.save_gltf(Path(path), self.scene, centers, turns)
 

@@ -47,6 +47,7 @@ from .solve import (
     eliminate_pair,
     factorise,
     solve_gaps,
+    solve_once,
     solve_pair,
 )
 from .stepping import (
@@ -58,7 +59,6 @@ from .stepping import (
     add_mass_times,
     check_state,
     judge_correction,
-    solve_system,
     subtract_multiplier_force,
 )
 
@@ -160,7 +160,7 @@ def correct_position(form, ws, J, system, stale, mu, counters):
     add_mass_times(form, 1.0, ws.dq, ws.b)
     subtract_multiplier_force(form, J, mu, ws.b)
     refactorise(form, ws, J, stale, counters)
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_once(form, ws.J, ws.L, ws.b)
     add_multipliers(form, ws.b, mu)
     return add_correction(form, ws.b, 1.0, 0.0, q)
 
@@ -177,7 +177,7 @@ def correct_both(form, ws, J, system, stale, mu, counters):
     start_residual(form, ws, system.scale)
     add_mass_times(form, 1.0, ws.dq, ws.b)
     subtract_multiplier_force(form, J, mu, ws.b)
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_once(form, ws.J, ws.L, ws.b)
     add_multipliers(form, ws.b, mu)
     size = add_correction(form, ws.b, part, 0.0, v)
     # Configuration: project the one that the velocity leads to onto the constraints, orthogonally in the mass
@@ -187,7 +187,7 @@ def correct_both(form, ws, J, system, stale, mu, counters):
         ws.dq[i] = system.both.base[i] + part * v[i] - q[i]
     start_residual(form, ws, 0.0)
     add_mass_times(form, 1.0, ws.dq, ws.b)
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_once(form, ws.J, ws.L, ws.b)
     return add_correction(form, ws.b, 1.0, size, q)
 
 
