@@ -328,9 +328,8 @@ class Readout:
         counted = self._counted_angle(joint)
         if counted is not None:
             return next_to(turned, counted if bodies == rows.bodies else -counted)
-        return self._unwrapped(
-            turned, partial(self._angle_rates, joint, bodies), f"joint '{joint}'", bodies
-        )
+        rates = partial(self._angle_rates, joint, bodies)
+        return self._unwrapped(turned, rates, f"joint '{joint}'")
 
     def _two_bodies(self, joint: str, first: str | None, second: str | None) -> tuple[str, str]:
         """The two bodies between which an angle of a joint is read."""
@@ -463,16 +462,9 @@ class Readout:
         return rate, more
 
     def _unwrapped(
-        self,
-        angle: Floats,
-        rates: Callable[[], tuple[Floats, Floats]],
-        what: str,
-        pair: tuple[str, ...] = (),
+        self, angle: Floats, rates: Callable[[], tuple[Floats, Floats]], what: str
     ) -> Floats:
-        """The angle with its turns counted from output to output, using its rates.
-
-        pair: the bodies between which it is read, where a joint has more than one angle.
-        """
+        """The angle with its turns counted from output to output, using its rates."""
         # with many turns per output step the count is uncertain
         counted, doubtful = unwrap(self.times, angle, *rates())
         if doubtful.any():

@@ -201,7 +201,7 @@ class SegmentedRun:
         while end is None:
             parts = change.parts
             search = self._search(parts, start)
-            search.resume([*before, *self._sides(parts)], turns)
+            search.resume([*before, *self._sides()], turns)
             outcome = self._method.run(self._segment(problem, parts, start, search, taken))
             segments.append((parts, outcome))
             taken += outcome.counters.get("steps", 0)
@@ -279,7 +279,7 @@ class SegmentedRun:
         carried = np.append(state.angles[0], work)
         return Start(float(state.times[0]), state.q[0].copy(), state.v[0].copy(), carried)
 
-    def _sides(self, parts: ActiveParts) -> list[TrackState]:
+    def _sides(self) -> list[TrackState]:
         """On which side the quantities of stops begin."""
         # the coordinate is above a lower stop, and the force of a lower stop is positive
         return [TrackState(None, s.sign) for s in self._stoppers]

@@ -24,6 +24,9 @@ ON_ROD = 1e-12
 TYPED_GAP = 1e-6
 # the largest value with the same unit, or the mechanism's own scale: plotted curves below this are rounding
 CURVE_NOISE = 1e-12
+# the same for velocities, accelerations, forces, torques and powers: near a crossing derivatives contain more
+# rounding than positions
+RATE_CURVE_NOISE = 1e-8
 # the mechanism's size: smaller displacements of points that need not move are rounding of the solve
 DROPPED_MOVE = 1e-13
 # the value of a joint, or m and rad if that is below one: a drive motion typed with decimals that misses its

@@ -462,3 +462,24 @@ def test_studies_record_events(tmp_path):
     assert found[1] == times(sarrus.simulate(m, 4.0))
     assert len(found[0]) >= len(found[1]) > 0
     assert found[2] == []
+
+
+def test_extremes_of_a_small_speed():
+    """v = a (x^3 - 3 x + 3.5), x = t - 70: |v| begins at 1 m/s, has a zero, then the extremes 5.5 a and 1.5 a.
+
+    They differ by 1e-5 of the largest speed, their squares by 2.6e-10 of its square.
+    """
+    a = 3e-6
+    m = sarrus.Mechanism("slide", gravity=(0, 0))
+    m.body("block", mass=1, center=(0, 0), inertia=1)
+    m.prismatic("guide", m.ground, "block", at=(0, 0), axis=(1, 0))
+    m.point("P", "block", (0, 0))
+    powers = np.polynomial.Polynomial([0.0, 3.5, -1.5, 0.0, 0.25])(
+        np.polynomial.Polynomial([-70.0, 1.0])
+    )
+    m.drive("motor", "guide", sarrus.Polynomial((a * (powers - powers(0.0))).coef.tolist()))
+    found = sarrus.simulate(m, 75.0, events=[when(speed="P", extreme=True)]).events
+    assert [e.kind for e in found] == ["minimum", "maximum", "minimum"]
+    # a minimum at rest is a corner of the speed; the extremes are flat, so that rounding shifts their times
+    assert [e.time for e in found[1:]] == pytest.approx([69.0, 71.0], abs=1e-4)
+    assert [e.value for e in found] == pytest.approx([0.0, 5.5 * a, 1.5 * a], abs=1e-10)

@@ -17,7 +17,7 @@ def fit(function, start=0.0, end=1.0, count=20):
     return read.bernstein()
 
 
-def locate(b, band=0.0, starts=(0.0,), ends=(1.0,), extremes=False, room=64):
+def locate(b, band=0.0, starts=(0.0,), ends=(1.0,), extremes=zeros.NONE, room=64):
     """Times of the events of functions on intervals, and their number."""
     b = np.atleast_2d(b)
     d = zeros.make_detector(0, b.shape[1], room)
@@ -43,7 +43,9 @@ def test_extremes_of_a_chebyshev_polynomial():
     b = fit(lambda t: np.cos(9 * np.arccos(2 * t - 1)), count=20)
     wanted = 0.5 + 0.5 * np.sort(np.cos(np.arange(1, 9) * np.pi / 9))
     # coefficients of the size 2^9 have the rounding 1e-13
-    assert locate(b, band=1e-9, extremes=True) == pytest.approx(wanted.tolist(), abs=1e-12)
+    assert locate(b, band=1e-9, extremes=zeros.OF_VALUES) == pytest.approx(
+        wanted.tolist(), abs=1e-12
+    )
     wanted = 0.5 + 0.5 * np.sort(np.cos((np.arange(1, 10) - 0.5) * np.pi / 9))
     assert locate(b) == pytest.approx(wanted.tolist(), abs=1e-12)
 
@@ -91,7 +93,7 @@ def test_a_triple_zero_is_one():
     b = fit(lambda t: (t - 0.4) ** 3, count=20)
     # the third root of rounding
     assert locate(b, band=1e-13) == [pytest.approx(0.4, abs=1e-4)]
-    assert locate(b, band=1e-13, extremes=True) == []
+    assert locate(b, band=1e-13, extremes=zeros.OF_VALUES) == []
 
 
 def read(extremes, values, band=1e-3):

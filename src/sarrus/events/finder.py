@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..kernels import event_series as series
@@ -71,7 +72,7 @@ MOST_OFF = 1e3
 # name of the work memory
 EVENT_SPACE = "events"
 # events of a quantity in one buffer of steps for which there is room at first
-ROOM = 256
+ROOM = 1024
 
 
 class TrackState(NamedTuple):
@@ -130,18 +131,20 @@ class Track:
     ) -> None:
         self.event, self.source, self.unit = event, source, source.unit
         self.squares = event.reading in NORMS
-        self.extremes = bool(event.extreme)
+        self.extremes = zeros.NONE
+        if event.extreme:
+            self.extremes = zeros.OF_SQUARES if self.squares else zeros.OF_VALUES
         self.left = before.left
         self._share = max(EVENT_BAND * tolerance, EVENT_ROUNDING)
         self.accuracy = max(RESOLVED * tolerance, EVENT_ROUNDING)
         # largest size of the quantity so far, and its value at the end of the last step
         self._before = np.array([0.0, angle])
-        self._detector = zeros.make_detector(before.side, MANY, ROOM)
+        self._detector = zeros.make_detector(before.side, MANY, ROOM, self.accuracy)
         self._work = np.zeros((2, MANY))
         # starts of intervals on which it could not be resolved [s]
         self.unresolved: list[float] = []
-        # the latest series, by step
-        self._swept: tuple[Floats, Floats] | None = None
+        # the latest series, by step, and whether they are whole
+        self._swept: tuple[Floats, Floats, NDArray[np.bool_]] | None = None
 
     @cached_property
     def _wanted(self) -> Floats:
@@ -152,7 +155,7 @@ class Track:
             level = level * level
             if value is not None and value > 0.0:
                 factor = 0.5 / value
-            else:
+            elif value == 0.0:
                 power = 2.0
             if value == 0.0:
                 share = max(SQUARED, share**2)
@@ -203,22 +206,27 @@ class Track:
         pieces = swept.part.pieces
         count, order = len(pieces.starts) - 1, int(pieces.orders[: len(pieces.starts) - 1].max())
         last = series.last_term(int(quantity.codes[series.WHICH]), order)
-        b, powers = np.zeros((2, count, last + 1))
-        out = EventIntervals(b, powers, np.zeros(count, np.int64), np.zeros(count))
+        # only angles are read again between the ends of steps, to count turns
+        powers = np.empty((count, last + 1 if self.source.turn_key else 0))
+        b, known = np.empty((count, last + 1)), np.zeros(count, np.int64)
+        out = EventIntervals(b, powers, known, np.zeros(count))
         series.fill_intervals(
             model.form, swept.loads, quantity, pieces, self._wanted, self._before,
             interpolants.from_powers(last + 1),
             series.make_series_space(model.coordinates, last + 1), out,
         )  # fmt: skip
-        self._swept = pieces.starts.copy(), powers
+        if self.source.turn_key:
+            self._swept = pieces.starts.copy(), powers, known == series.OPEN
         return out
 
     def angle_at(self, t: float) -> float:
         """The angle at a time of the latest steps, turns counted."""
         if self._swept is None:
             return float(self._before[1])
-        starts, powers = self._swept
+        starts, powers, whole = self._swept
         n = min(max(int(np.searchsorted(starts, t, "right")) - 1, 0), len(powers) - 1)
+        if not whole[n]:
+            return float(powers[n, 0])
         s = (t - starts[n]) / max(starts[n + 1] - starts[n], 1e-300)
         return float(np.polynomial.polynomial.polyval(s, powers[n]))
 
