@@ -99,7 +99,9 @@ def test_a_method_that_leaves_its_motion_is_found_out(method):
         for setting in settings:
             run = simulate(both, 1.5, 0.05, method=method, **setting)
             off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
-            reported = any("may be on another branch" in n or "is not certain" in n for n in run.notes)
+            reported = any(
+                "may be on another branch" in n or "is not certain" in n for n in run.notes
+            )
             stopped = "the series continued through it" in run.message
             wrong += reported or stopped
             # one that is stopped keeps what is right; far less than motions part by within half a second

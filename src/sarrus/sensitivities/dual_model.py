@@ -69,7 +69,7 @@ class DualModel:
         if not self.drawing.rates[:, lane].any():
             return True
         moved = self.drawing.numbers + h * self.drawing.rates[:, lane]
-        return structure.replay.one(moved.tolist()) is not None
+        return structure.replay.one(moved) is not None
 
     def moved(self, mechanism: Mechanism, lane: int, h: float) -> Model:
         """The model of a mechanism with one parameter increased by h, to first order."""
