@@ -580,8 +580,8 @@ class Replay:
 class _Repeats(NamedTuple):
     """The operations that depend on some inputs.
 
-    code: of these operations; given: values of the others; inputs, which: the inputs and the outputs that depend on
-    them; outputs: all.
+    code: of these operations; given: values of the others; inputs, which: the inputs, and the outputs that depend
+    on them; outputs: all.
     """
 
     code: Callable[[list[float], Any], list[float] | None]
