@@ -214,13 +214,7 @@ def _start_velocity(model: Model, mechanism: Mechanism, known: Lookup) -> tuple[
         found = solve_start(model, mechanism)
         return found.velocity, found.notes
     given = [*mechanism.velocities, ("", np.zeros(0)), *mechanism.angular_velocities]
-    geometry = structure.fact(
-        "without masses", lambda: structure.blueprint.without_masses(len(model.numbers))
-    )
-    key = (
-        model.numbers[geometry].tobytes(),
-        *((name, value.tobytes()) for name, value in given),
-    )
+    key = model.geometry.tobytes(), *((name, value.tobytes()) for name, value in given)
     masses, last = known.numbers.tobytes(), structure.start
     if last is None or last[0] != key or (last[2].uses_masses and last[1] != masses):
         last = structure.start = key, masses, solve_start(model, mechanism)

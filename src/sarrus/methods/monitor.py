@@ -71,7 +71,12 @@ class Piece:
 
     def derivative(self, t: float, order: int) -> Floats:
         """Return a time derivative of the coordinates; order 0: the coordinates themselves."""
-        terms = np.polynomial.polynomial.polyder(self.coefficients, order)
+        terms = self.coefficients
+        for _ in range(order):
+            # polyder does the same, one row at a time
+            terms = terms[1:] * np.arange(1.0, len(terms))[:, None]
+        if not len(terms):
+            return np.zeros(self.coefficients.shape[1])
         return np.asarray(np.polynomial.polynomial.polyval(t - self.start, terms))
 
     def powers_about(self, t: float) -> Floats:

@@ -54,7 +54,7 @@ class Structure:
     dimensions; codes: kernels specialised for it (kernels/specialise.py), made by the first run; facts: what
     runs found out from its tables alone, by name; start: what determines the initial velocity of the mechanism
     seen last without and with its masses, and that velocity; spare: memory of finished runs
-    (kernels/layout.py), for later ones; drawn: limit of linear relations and numbers of the model read last, and
+    (kernels/layout.py), for later ones; drawn: limit of linear relations and geometry of the model read last, and
     what its readings share (readings.py).
     """
 
@@ -68,7 +68,7 @@ class Structure:
         self.facts: dict[str, Any] = {}
         self.start: tuple[Any, bytes, Any] | None = None
         self.spare: dict[Any, list[Any]] = {}
-        self.drawn: tuple[float, Floats, dict[str, Any]] | None = None
+        self.drawn: tuple[float, bytes, dict[str, Any]] | None = None
 
     def fact(self, name: str, find: Callable[[], Any]) -> Any:
         """What follows from its tables alone: found once."""
