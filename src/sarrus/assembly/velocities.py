@@ -61,7 +61,7 @@ def fit_velocities(m: Mechanism) -> list[str]:
         miss = float(np.abs(value - given).max())
         if miss > 0.1 * TYPED_VELOCITY * largest:
             sentences.append(
-                f"the velocity of '{name}' was changed from {_show(given)} to {_show(value)} {unit}, "
+                f"the velocity of '{name}' was changed from {show(given)} to {show(value)} {unit}, "
                 "the nearest that the joints allow there"
             )
             out.append((name, value))
@@ -347,9 +347,11 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
     v = _least(model.mass_matrix(), A)(b)
     misses = [float(np.linalg.norm(w.back() @ (w.rows.matrix @ v - w.side))) for w in wanted]
     miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
-    who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
+    reason = (
+        "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
+    )
     return (
-        f"{w.what}: {who} ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; the nearest motion "
+        f"{w.what}: {reason} ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; the nearest motion "
         f"they allow misses it by {miss:.6g} {w.unit}. Give a velocity along a possible motion, or "
         "fewer of them"
     )
@@ -414,7 +416,3 @@ def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats]
         return v
 
     return least
-
-
-def _show(values: Floats) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"
