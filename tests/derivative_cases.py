@@ -1,4 +1,4 @@
-"""Eight mechanisms as functions of their numbers, and derivatives of their runs by differences of tight runs.
+"""Mechanisms as functions of their numbers, and derivatives of their runs by differences of tight runs.
 
 The differences are central and extrapolated twice (Richardson): what is left is h^6 times high derivatives, and
 the error of the runs over h.
@@ -7,6 +7,7 @@ the error of the runs over h.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 import sarrus
 
@@ -130,12 +131,118 @@ def bricard(mass=1.0, last=1.0, gravity=9.81, side=1.0):
     return m
 
 
+def close_four_bar(a, b, c, d, angle):
+    """B and C of a four-bar with these lengths of crank, coupler, rocker and ground."""
+    B = (a * np.cos(angle), a * np.sin(angle))
+    e = (d - B[0], -B[1])
+    far = np.sqrt(e[0] * e[0] + e[1] * e[1])
+    x = (b * b - c * c + far * far) / (2.0 * far)
+    y = np.sqrt(b * b - x * x)
+    return B, (B[0] + (x * e[0] - y * e[1]) / far, B[1] + (x * e[1] + y * e[0]) / far)
+
+
+def four_bar(m, a, b, c, d, angle, mass):
+    """Add a four-bar of rods."""
+    B, C = close_four_bar(a, b, c, d, angle)
+    one, two = m.rod("crank", (0, 0), B, mass=1), m.rod("coupler", B, C, mass=mass)
+    three = m.rod("rocker", C, (d, 0 * d), mass=1.1)
+    m.revolute("A", m.ground, one, at=(0, 0))
+    m.revolute("B", one, two, at=B)
+    m.revolute("C", two, three, at=C)
+    m.revolute("D", three, m.ground, at=(d, 0 * d))
+    return C
+
+
+def kite(short=0.5, long=1.0, mass=0.7, gravity=9.81, spin=4.0):
+    """A kite, which folds: crossings are kept by both lengths."""
+    m = sarrus.Mechanism("kite", gravity=(0, -gravity))
+    four_bar(m, short, short, long, long, 1.3, mass)
+    m.set_angular_velocity("crank", spin)
+    return m
+
+
+def torsions(stiffness=3.0, damping=0.05, free=0.4, torque=0.2, crank=0.3):
+    """A four-bar with torsion springs and dampers."""
+    m = sarrus.Mechanism("torsion springs", gravity=(0, -9.81))
+    four_bar(m, crank, 0.9, 0.7, 1.0, 0.5, 1.2)
+    m.torsion("t", "A", stiffness=stiffness, damping=damping, free_angle=free, torque=torque)
+    m.torsion("u", "C", stiffness=0.7 * stiffness, damping=0.02)
+    m.set_angular_velocity("crank", 3.0)
+    return m
+
+
+def shaken_arm(amplitude=0.3, frequency=1.2, mass=1.0, arm=0.5, stiffness=80.0):
+    """An arm driven by a sine, with a sprung forearm."""
+    m = sarrus.Mechanism("shaken arm", gravity=(0, -9.81))
+    e = (arm * np.cos(0.2), arm * np.sin(0.2))
+    f = (e[0] + 0.6 * np.cos(0.5), e[1] - 0.6 * np.sin(0.5))
+    one, two = m.rod("arm", (0, 0), e, mass=1.0), m.rod("forearm", e, f, mass=mass)
+    m.revolute("A", m.ground, one, at=(0, 0))
+    m.revolute("B", one, two, at=e)
+    m.point("tip", two, at=f)
+    offset = -amplitude * np.sin(0.3)
+    m.drive("motor", "A", sarrus.Sine(amplitude, frequency, phase=0.3, offset=offset))
+    numbers = {"stiffness": stiffness, "damping": 0.8, "free_length": 0.5}
+    m.spring("s", two, m.ground, start=f, end=(1.2, 0.8), **numbers)
+    return m
+
+
+def rssr(crank=0.3, mass=0.8, spin=5.0, gravity=9.81, rocker=0.8):
+    """A spatial four-bar with two ball joints."""
+    m = sarrus.Mechanism("RSSR", gravity=(0, 0, -gravity))
+    B, C, D = (0.0, crank * np.cos(0.6), crank * np.sin(0.6)), (1.0, 0.4, rocker), (1.0, 0.4, 0.0)
+    one = m.rod("crank", (0, 0, 0), B, mass=1.0, section=0.03)
+    two = m.rod("coupler", B, C, mass=mass)
+    three = m.rod("rocker", D, C, mass=1.0, section=0.03)
+    m.revolute("A", m.ground, one, at=(0, 0, 0), axis=(1, 0, 0))
+    m.spherical("B", one, two, at=B)
+    m.spherical("C", two, three, at=C)
+    m.revolute("D", three, m.ground, at=D, axis=(0, 1, 0))
+    m.set_angular_velocity("crank", (spin, 0, 0))
+    return m
+
+
+def platform(mass=10.0, amplitude=0.08, frequency=0.5, height=1.0, force=20.0):
+    """Stewart's platform on six driven legs."""
+    m = sarrus.Mechanism("platform", gravity=(0, 0, -9.81))
+    m.body("platform", mass=mass, center=(0, 0, height), inertia=(0.6, 0.6, 1.1))
+    for k in range(6):
+        below = np.radians(120 * (k // 2) + (110 if k % 2 else 10))
+        above = np.radians(120 * (k // 2) + (70 if k % 2 else 50))
+        foot = (np.cos(below), np.sin(below), 0.0)
+        head = (0.6 * np.cos(above), 0.6 * np.sin(above), height)
+        m.distance(f"leg {k}", m.ground, "platform", start=foot, end=head)
+        d = [a - b for a, b in zip(head, foot, strict=True)]
+        offset = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) - amplitude * np.sin(k)
+        motion = sarrus.Sine(amplitude, frequency, phase=float(k), offset=offset)
+        m.drive(f"motor {k}", f"leg {k}", motion)
+    m.force("tool", "platform", at=(0.1, 0.0, height), vector=(force, 0.0, 0.0))
+    m.point("nose", "platform", at=(0.3, 0.1, height + 0.2))
+    return m
+
+
+def geared(inertia=0.02, load=0.8, arm=0.4, torque=0.5, gravity=9.81):
+    """An arm behind a gear, with a rotor on the other shaft."""
+    m = sarrus.Mechanism("geared", gravity=(0, -gravity))
+    wheel = m.body("wheel", mass=1.0, center=(0, 0), inertia=inertia)
+    end = (1.0 + arm * np.cos(0.3), arm * np.sin(0.3))
+    rod = m.rod("arm", (1, 0), end, mass=load)
+    m.revolute("A", m.ground, wheel, at=(0, 0))
+    m.revolute("B", m.ground, rod, at=(1, 0))
+    m.point("tip", rod, at=end)
+    m.coupling("gear", "A", "B", ratio=-2.0)
+    m.torque("push", wheel, torque)
+    m.rotor("flywheel", "A", inertia=0.5 * inertia)
+    return m
+
+
 class Case(NamedTuple):
     """A function of numbers, the duration of its run [s], and the quantities that are differentiated."""
 
     build: object
     duration: float
-    quantities: tuple[str, ...]
+    quantities: tuple
+    events: tuple = ()
 
 
 CASES = [
@@ -147,7 +254,17 @@ CASES = [
     Case(spherical_pendulum, 2.0, ("tip.x", "tip.y", "tip.vz", "tip.ax", "potential energy")),
     Case(cart_and_pendulum, 2.0, ("tip.x", "A.x", "tip.vy", "A.ax", "total energy")),
     Case(bricard, 1.0, ("P2.x", "P3.z", "P2.vy", "P2.ay", "kinetic energy", "P3.vx", "P2.z")),
-]
+    Case(kite, 1.6, ("C.x", "B.vy", "C.ay", "crank angle", "crossing times", "largest C.y"),
+         (sarrus.when(coordinate="B.x", equals=0.1),)),
+    Case(torsions, 1.5, ("C.x", "C.vy", "t torque", "rocker angle", "D.Fx", "smallest C.x")),
+    Case(shaken_arm, 1.3, ("tip.ax", "motor torque", "motor power", "s force", "B.F"),
+         (sarrus.when(coordinate="tip.y", equals=0.0), sarrus.when({"tip.x": 1.0, "B.vy": 0.3}, equals=0.7))),
+    Case(rssr, 1.0, ("C.x", "C.az", "kinetic energy", "D angle", "largest C.x"),
+         (sarrus.when(coordinate="C.x", equals=0.9),)),
+    Case(platform, 1.4, ("nose.x", "nose.ay", "motor 0 force", "leg 2 length", "largest nose.z")),
+    Case(geared, 1.0, ("tip.x", "tip.ax", "wheel angle", "A.Fy", "largest tip.y"),
+         (sarrus.when(angle="B", equals=-0.4),)),
+]  # fmt: skip
 
 
 def values_of(build):
@@ -157,10 +274,31 @@ def values_of(build):
 
 
 def read(result, quantity):
-    """A quantity at the end of a run, or the last of the times of its crossings."""
+    """A quantity at the end of a run, an extreme, or the last time of its crossings or of an event."""
+    if not isinstance(quantity, str):
+        return [e.time for e in result.events if e.name == quantity.name][-1]
     if quantity == "crossing times":
         return result.crossings[-1].time
+    word, _, rest = quantity.partition(" ")
+    if word in ("largest", "smallest"):
+        name, axis = rest.split(".")
+        sign, i = (1.0 if word == "largest" else -1.0), "xyz".index(axis)
+
+        def far(t):
+            return -sign * float(result.at(t).position(name)[0, i])
+
+        # steps of a hundredth of the run find the extreme, and its value is quadratic in its time
+        times = np.linspace(0.0, result.duration, 101)
+        k = int(np.argmax(sign * result.at(times).position(name)[:, i]))
+        ends = times[max(k - 1, 0)], times[min(k + 1, 100)]
+        found = minimize_scalar(far, bounds=ends, method="bounded", options={"xatol": 1e-9})
+        return sign * max(-found.fun, -far(times[k]))
     return result.quantity(quantity).values[-1]
+
+
+def wanted_of(case):
+    """Quantities and events of a case."""
+    return (*case.quantities, *case.events)
 
 
 def difference(case, name, runs):
@@ -172,7 +310,7 @@ def difference(case, name, runs):
             sarrus.simulate(case.build(**{name: value + s * h}), case.duration, **runs)
             for s in (1, -1)
         ]
-        both = np.array([[read(end, q) for q in case.quantities] for end in ends])
+        both = np.array([[read(end, q) for q in wanted_of(case)] for end in ends])
         slopes.append((both[0] - both[1]) / (2.0 * h))
     a, b, c = slopes
     fine, coarse = (4.0 * c - b) / 3.0, (4.0 * b - a) / 3.0
@@ -183,16 +321,21 @@ def difference(case, name, runs):
 
 def compare(case):
     """Largest error of each derivative over its size; asserts that all are known to 1e-8."""
-    runs = {"tolerance": TIGHT, "outputs": [0.0, case.duration]}
-    found = sarrus.sensitivity(case.build, values_of(case.build), case.quantities, case.duration)
+    runs = {"tolerance": TIGHT, "output_step": case.duration / 20, "dense": True}
+    settings = {"events": list(case.events)} if case.events else {}
+    runs |= settings
+    names = wanted_of(case)
+    found = sarrus.sensitivity(
+        case.build, values_of(case.build), names, case.duration, **settings
+    )  # fmt: skip
     out = {}
     for name in values_of(case.build):
         wanted, doubt = difference(case, name, runs)
-        have = [found[q, name] for q in case.quantities]
+        have = [found[q, name] for q in names]
         assert all(x.validity for x in have), (name, str(have[0].validity))
         values = np.array([x.values[-1] for x in have])
         size = np.maximum(np.abs(wanted), 1.0)
         error = np.abs(values - wanted)
         assert (error <= 1e-8 * size + doubt).all(), (name, values, wanted, doubt)
-        out.update({(q, name): e for q, e in zip(case.quantities, error / size, strict=True)})
+        out.update({(q, name): e for q, e in zip(names, error / size, strict=True)})
     return out

@@ -1,7 +1,8 @@
-"""Memory available to a run: free on the machine, in its container, and within the limit of the process."""
+"""Memory and cores available to a run: of the machine, of its container, within the limits of the process."""
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -61,3 +62,10 @@ def _free_of_limit() -> float:
         return np.inf
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     return float(most - pages * resource.getpagesize())
+
+
+def count_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1

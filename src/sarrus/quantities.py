@@ -16,7 +16,7 @@ from .arrays import Floats
 from .export import LEVELS, labelled_reactions
 from .mechanism import Mechanism
 from .names import UnknownNameError, unknown
-from .thresholds import CURVE_NOISE
+from .thresholds import CURVE_NOISE, RATE_CURVE_NOISE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +65,8 @@ def show_number(value: float, digits: int) -> str:
     return f"{rounded:.0f}" if "e+" in text and abs(rounded) < 10.0**MOST_DIGITS else text
 
 
+# units of quantities that contain rounding of derivatives
+DERIVED_UNITS = ("m/s", "rad/s", "m/s^2", "rad/s^2", "N", "N m", "W")
 # an unbounded quantity is not drawn beyond this multiple of its median
 DRAWN_MEDIANS = 10.0
 
@@ -89,19 +91,77 @@ def clip_spike(values: Floats) -> Floats:
 
 
 def scales_of(result: Any) -> dict[str, float]:
-    """What counts as large in a mechanism, by unit: its size, its size over the duration, its weight."""
-    size = result.mechanism.size or 1.0
-    weight = float(np.linalg.norm(result.mechanism.gravity))
-    weight *= float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
-    return {"m": size, "m/s": size / result.duration, "rad": 1.0, "N": weight, "J": weight * size}
+    """What counts as large in a mechanism, by unit, from its size, its masses, gravity and the duration alone."""
+    size, time = result.mechanism.size or 1.0, result.duration
+    gravity = max(float(np.linalg.norm(result.mechanism.gravity)), size / time**2)
+    weight = gravity * float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
+    return {
+        **{"m": size, "m/s": size / time, "m/s^2": gravity},
+        **{"rad": 1.0, "rad/s": 1.0 / time, "rad/s^2": 1.0 / time**2},
+        **{"N": weight, "N m": weight * size, "J": weight * size, "W": weight * size / time},
+    }
 
 
-def without_noise(values: Floats, scale: float) -> Floats:
-    """Values that differ only by rounding as a constant, those that are only rounding as zeros."""
-    known, floor = values[np.isfinite(values)], CURVE_NOISE * scale
-    if not len(known) or np.ptp(known) >= floor:
+def _scale_of(result: Any, unit: str) -> float:
+    """What counts as large in a run for a unit: as by `scales_of`, or the largest value of its bodies."""
+    scale = scales_of(result).get(unit, 0.0)
+    bodies = result.mechanism.bodies
+    readers = {
+        "m/s": result.velocity,
+        "m/s^2": result.acceleration,
+        "rad/s": result.angular_velocity,
+        "rad/s^2": result.angular_acceleration,
+    }
+    if unit in readers:
+        largest = max((_largest(_size(readers[unit](body.name))) for body in bodies), default=0.0)
+        if unit == "rad/s^2":
+            # without angular acceleration, rounding is that of the centripetal one
+            return max(scale, largest, _scale_of(result, "rad/s") ** 2)
+        return max(scale, largest)
+    if unit in ("N", "N m", "W"):
+        # drives may be unbounded
+        acting = [name for name in result.exerting if name not in result.drives]
+        pulls = (result.find_reading(name, "force") for name in acting)
+        force = max([scale_of_forces(result), *(_largest(read()) for read in pulls if read)])
+        speed = _scale_of(result, "m/s") if unit == "W" else 1.0
+        size = scales_of(result)["m"] if unit == "N m" else 1.0
+        return max(scale, force * size * speed)
+    return scale
+
+
+def scale_of_forces(result: Any) -> float:
+    """What counts as a large force in a run [N]: weight, applied forces, inertia forces, energy over size."""
+    mechanism, scales = result.mechanism, scales_of(result)
+    inertia = [body.mass * _size(result.acceleration(body.name)) for body in mechanism.bodies]
+    applied = [float(np.linalg.norm(force.vector)) for force in mechanism.forces]
+    energy = _largest(result.kinetic_energy) / scales["m"]
+    return max([scales["N"], energy, _largest(np.add.reduce(inertia)), *applied])
+
+
+def without_own_noise(values: Floats) -> Floats:
+    """Values that differ only by rounding of derivatives, compared with their own size, as a constant."""
+    return without_noise(values, _largest(values), DERIVED_UNITS[0])
+
+
+def _largest(values: Floats) -> float:
+    """The largest magnitude among finite values."""
+    sizes = np.abs(values)
+    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+
+
+def without_noise(values: Floats, scale: float, unit: str = "") -> Floats:
+    """Values that differ only by rounding as a constant, those that are only rounding as zeros.
+
+    unit: that of the values; derivatives and forces have more rounding than positions.
+    """
+    noise = RATE_CURVE_NOISE if unit in DERIVED_UNITS else CURVE_NOISE
+    known, floor = values[np.isfinite(values)], noise * scale
+    # an energy that is conserved differs by rounding of its own size
+    own = RATE_CURVE_NOISE * _largest(known) if unit == "J" else 0.0
+    if not len(known) or np.ptp(known) >= max(floor, own):
         return values
-    level = known[0] if np.abs(known).max() >= floor else 0.0
+    # the median, since rounding is largest near crossings; two constants that differ by rounding have one level
+    level = float(f"{np.median(known):.11g}") if _largest(known) >= floor else 0.0
     return np.where(np.isnan(values), values, level)
 
 
@@ -113,9 +173,9 @@ def draw_quantity(result: Any, what: str) -> tuple[Quantity, str]:
 
 
 def _drawn_values(result: Any, quantity: Quantity) -> tuple[Floats, str]:
-    values, scale = quantity.values, scales_of(result).get(quantity.unit, 0.0)
+    values, unit = quantity.values, quantity.unit
     if quantity.name not in ACCURACY:
-        values = without_noise(values, scale)
+        values = without_noise(values, _scale_of(result, unit), unit)
     if quantity.unbounded:
         times = [f"{t:.4g}" for t in quantity.unbounded]
         more = ", ..." if len(times) > 3 else ""
@@ -241,7 +301,7 @@ def find_quantity(result: Any, what: str) -> tuple[str, str, Reader]:
     bodies = (
         f"{joint.name} on {body}" for joint in result.mechanism.joints for body in joint.bodies
     )
-    known = {*list_owners(result), *bodies}
+    known = {*list_owners(result), *bodies, *pin_angles(result.mechanism)}
     owner, word = split_quantity(what, known, lambda: list_quantities(result))
     if not owner and word in GLOBAL:
         return "", word, lambda: (_global(result, word), None)
@@ -255,7 +315,10 @@ def find_quantity(result: Any, what: str) -> tuple[str, str, Reader]:
     read = _reader(result, owners[0], word)
     if read is None:
         has = [f"{owners[0]}.{w}" for w in UNITS if _reader(result, owners[0], w)]
-        raise unknown(f"'{owners[0]}' has no {word}", f"{owners[0]}.{word}", has)
+        known_pairs = pin_angles(result.mechanism).items() if word == "angle" else ()
+        pairs = [f"{label}.angle" for label, (joint, *_) in known_pairs if joint == owners[0]]
+        why = "joins several bodies, with an angle between each two" if pairs else f"has no {word}"
+        raise unknown(f"'{owners[0]}' {why}", f"{owners[0]}.{word}", pairs or has)
     return owners[0], word, read
 
 
@@ -276,6 +339,22 @@ def list_owners(result: Any) -> Iterator[str]:
     for joint in result.mechanism.joints:
         if len(joint.bodies) > 2:
             yield from (f"{joint.name} on {body}" for body in joint.bodies)
+    yield from (label for label, (_, _, listed) in pin_angles(result.mechanism).items() if listed)
+
+
+def pin_angles(mechanism: Mechanism) -> dict[str, tuple[str, tuple[str, str], bool]]:
+    """Angles between two bodies of a joint of three or more, keyed by "C from crank to coupler".
+
+    Each with joint, bodies, and whether it is listed: those from the first body are.
+    """
+    return {
+        f"{joint.name} from {first} to {second}": (joint.name, (first, second), not n)
+        for joint in mechanism.joints
+        if len(joint.bodies) > 2 and joint.kind.row.coordinate == "angle"
+        for n, first in enumerate(joint.bodies)
+        for second in joint.bodies
+        if first != second
+    }
 
 
 def _global(result: Any, word: str) -> Floats:
@@ -307,7 +386,7 @@ def _of_frame(result: Any, word: str) -> Floats:
 def _reader(result: Any, owner: str, word: str) -> Reader | None:
     """The function that reads a quantity; None if this part does not have it."""
     word = SAME.get(word, word)
-    for find in (_of_reading, _of_drive, _of_body, _of_reaction, _of_point):
+    for find in (_of_reading, _of_pin, _of_drive, _of_body, _of_reaction, _of_point):
         read = find(result, owner, word)
         if read is not None:
             return read
@@ -318,6 +397,12 @@ def _of_reading(result: Any, owner: str, word: str) -> Reader | None:
     """Readings of joints, drives, springs and torsional springs."""
     read = result.find_reading(owner, word)
     return None if read is None else lambda: (read(), None)
+
+
+def _of_pin(result: Any, owner: str, word: str) -> Reader | None:
+    """The angle between two bodies of a joint of three or more."""
+    found = pin_angles(result.mechanism).get(owner) if word == "angle" else None
+    return None if found is None else lambda: (result.angle(found[0], *found[1]), None)
 
 
 def _of_drive(result: Any, owner: str, word: str) -> Reader | None:

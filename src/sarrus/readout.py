@@ -27,9 +27,12 @@ def by_segment(read: Callable[[Any, str], Floats]) -> Callable[[Any, str], Float
 
     @wraps(read)
     def read_all(self: Readout, name: str) -> Floats:
+        drives = read.__name__.startswith("drive")
+        if drives and name not in self.drives and name in self.model.mechanism.prescribers:
+            # a stop or lock that no segment needs
+            return np.zeros(len(self.times))
         if not self.segments:
             return read(self, name)
-        drives = read.__name__.startswith("drive")
         if drives:
             pick(self.drives, name, "drive")
         # a drive that is released exerts nothing
@@ -328,9 +331,8 @@ class Readout:
         counted = self._counted_angle(joint)
         if counted is not None:
             return next_to(turned, counted if bodies == rows.bodies else -counted)
-        return self._unwrapped(
-            turned, partial(self._angle_rates, joint, bodies), f"joint '{joint}'", bodies
-        )
+        rates = partial(self._angle_rates, joint, bodies)
+        return self._unwrapped(turned, rates, f"joint '{joint}'")
 
     def _two_bodies(self, joint: str, first: str | None, second: str | None) -> tuple[str, str]:
         """The two bodies between which an angle of a joint is read."""
@@ -463,16 +465,9 @@ class Readout:
         return rate, more
 
     def _unwrapped(
-        self,
-        angle: Floats,
-        rates: Callable[[], tuple[Floats, Floats]],
-        what: str,
-        pair: tuple[str, ...] = (),
+        self, angle: Floats, rates: Callable[[], tuple[Floats, Floats]], what: str
     ) -> Floats:
-        """The angle with its turns counted from output to output, using its rates.
-
-        pair: the bodies between which it is read, where a joint has more than one angle.
-        """
+        """The angle with its turns counted from output to output, using its rates."""
         # with many turns per output step the count is uncertain
         counted, doubtful = unwrap(self.times, angle, *rates())
         if doubtful.any():

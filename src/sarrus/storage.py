@@ -56,8 +56,6 @@ MOST_MEMORY = 1 << 46
 KEY_BYTES = 32
 # members of every file
 MEMBERS = ("mechanism", "user_forces", "model", "derived")
-# values that a record computes on access; stored, because they may need functions that are not stored
-DERIVED = ("a", "norms", "energies", "drive_forces")
 # a part of a run with its own model
 SEGMENT = "RunSegment"
 
@@ -81,7 +79,8 @@ def save_parts(
     # located events are stored with the outcome
     plain.events = []
     forces = [(force.name, *force.points) for force in mechanism.user_forces]
-    derived = {name: getattr(parts["outcome"].record, name) for name in DERIVED}
+    # stored, because they may need functions that are not stored
+    derived = parts["outcome"].record.derive()
 
     def fill(file: h5py.File) -> None:
         file.attrs.update(format=FORMAT, version=VERSION, program=f"sarrus {__version__}")

@@ -58,13 +58,15 @@ class TangentTape(Tape):
 
 def split_tangents(values: Any, count: int) -> tuple[Floats, Floats]:
     """Values (n,) and derivatives (n, count) of numbers, which may include plain ones."""
-    items = np.ravel(np.asarray(values, dtype=object)).tolist()
-    out = np.zeros((len(items), 1 + count))
-    for row, x in zip(out, items, strict=True):
-        row[: 1 + count if isinstance(x, TracedNumber) else 1] = (
-            x.value if isinstance(x, TracedNumber) else x
-        )
-    return out[:, 0], out[:, 1:]
+    items = values
+    if not isinstance(values, list) or any(isinstance(x, list | np.ndarray) for x in values):
+        items = np.ravel(np.asarray(values, dtype=object)).tolist()
+    plain = [0.0 if type(x) is TracedNumber else x for x in items]
+    out, rates = np.array(plain, dtype=float), np.zeros((len(items), count))
+    for i, x in enumerate(items):
+        if type(x) is TracedNumber:
+            out[i], rates[i] = x.value[0], x.value[1:]
+    return out, rates
 
 
 def _times(a: Floats, b: Floats) -> Floats:

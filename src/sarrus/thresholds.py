@@ -24,6 +24,9 @@ ON_ROD = 1e-12
 TYPED_GAP = 1e-6
 # the largest value with the same unit, or the mechanism's own scale: plotted curves below this are rounding
 CURVE_NOISE = 1e-12
+# the same for velocities, accelerations, forces, torques and powers: near a crossing derivatives contain more
+# rounding than positions
+RATE_CURVE_NOISE = 1e-8
 # the mechanism's size: smaller displacements of points that need not move are rounding of the solve
 DROPPED_MOVE = 1e-13
 # the value of a joint, or m and rad if that is below one: a drive motion typed with decimals that misses its
@@ -450,6 +453,8 @@ EVENT_BAND = 10.0
 EVENT_FIXED_STEP = 1e-9
 # the size of the quantity: lower limit of that band, at the tightest tolerances; some hundred roundings
 EVENT_ROUNDING = 1e-13
+# the time of an event: events are located to this; closer ones are simultaneous
+SIMULTANEOUS = 1e-12
 
 # == Other engines ==
 

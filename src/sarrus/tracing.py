@@ -426,7 +426,8 @@ class Replay:
             outputs,
         )
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
-        self._tangent: Callable[[Sequence[complex]], list[complex]] | None = None
+        self._slices: dict[tuple[bool, ...], _Slice] = {}
+        self._once: set[tuple[bool, ...]] = set()
         self._splits: dict[tuple[bool, ...], _Split] = {}
 
     def one(self, numbers: Sequence[float]) -> list[float] | None:
@@ -445,23 +446,70 @@ class Replay:
             # the root of a negative number or an overflow: building the model from scratch reports it
             return None
 
-    def tangent(self, numbers: Sequence[float], direction: Sequence[float]) -> list[float]:
+    def tangent(self, numbers: Sequence[float], direction: Sequence[float]) -> Floats:
         """Derivatives of the outputs along a direction of the inputs: the operations on complex numbers.
 
         A tiny imaginary part is carried along as a derivative, without differences, so it is exact to rounding.
         The decisions of the inputs must be those of the tape. Where the derivative does not exist: 0.
         """
+        out = np.zeros(self.count)
         if not any(direction):
-            return [0.0] * self.count
-        if self._tangent is None:
-            lines = [
-                _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
-                *_operations(self._done),
-                f" return [{','.join(self._outputs)}]",
-            ]
-            self._tangent = _define("xs", lines, _COMPLEX_NAMES)
+            return out
+        part = self._slice_by(tuple(map(bool, direction)))
         given = [complex(x, TINY * d) if d else x for x, d in zip(numbers, direction, strict=True)]
-        return [x.imag / TINY for x in self._tangent(given)]
+        out[part.outputs] = [x.imag / TINY for x in part.tangent(given)]
+        return out
+
+    def keeps(self, numbers: Sequence[float], varied: Sequence[bool]) -> bool:
+        """Whether other numbers lead to the same decisions; varied: which inputs may differ from valid ones."""
+        try:
+            return self._slice_by(tuple(map(bool, varied))).keeps(numbers) is not None
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # the root of a negative number or an overflow: building the model from scratch reports it
+            return False
+
+    def _slice_by(self, varied: tuple[bool, ...]) -> _Slice:
+        """Code for these varied inputs; for all inputs if they are varied for the first time."""
+        found = self._slices.get(varied)
+        if found is None:
+            found = self._slices.get(())
+            if found is None:
+                found = self._slices[()] = self._slice((True,) * self._inputs)
+            while len(self._slices) > MOST_SPLITS:
+                del self._slices[next(key for key in self._slices if key)]
+            # compiling takes a hundred times as long as running
+            self._slices[varied] = found
+            self._once.add(varied)
+        elif varied in self._once:
+            self._once.discard(varied)
+            found = self._slices[varied] = self._slice(varied)
+        return found
+
+    def _slice(self, varied: tuple[bool, ...]) -> _Slice:
+        """Code of the outputs and decisions that depend on some inputs, and of what these are computed from."""
+        names = {f"x{i}" for i, one in enumerate(varied) if one}
+        for name, key in self._done:
+            if names.intersection(map(str, key[1:])):
+                names.add(name)
+        outputs = [i for i, name in enumerate(self._outputs) if name in names]
+        made = [self._outputs[i] for i in outputs]
+        checks = [c for c in self._comparisons if names.intersection(c[0][1:])]
+        first = _unpack([f"x{i}" for i in range(self._inputs)], "xs")
+        tangent = [first, *_operations(self._needed(made)), f" return [{','.join(made)}]"]
+        decided = self._needed([x for key, _ in checks for x in key[1:]])
+        keeps = [first, *_operations(decided), *_checks(checks), " return True"]
+        return _Slice(
+            outputs, _define("xs", tangent, _COMPLEX_NAMES), _define("xs", keeps, _PLAIN_NAMES)
+        )
+
+    def _needed(self, names: Iterable[str]) -> list[tuple[str, tuple]]:
+        """The operations that some names are computed from, in order."""
+        wanted, out = set(names), []
+        for name, key in reversed(self._done):
+            if name in wanted:
+                wanted.update(map(str, key[1:]))
+                out.append((name, key))
+        return out[::-1]
 
     def many(self, numbers: Sequence[Any], n: int) -> tuple[ManyNumbers, Flags]:
         """The outputs of n variants, and a mask of variants whose decisions are unchanged.
@@ -535,6 +583,14 @@ class Replay:
             _ARRAY_NAMES,
         )
         return _Split(outputs, run_shared, run_varied)
+
+
+class _Slice(NamedTuple):
+    """A tape for some varied inputs: outputs that depend on them, the code of these, and that of the decisions."""
+
+    outputs: list[int]
+    tangent: Callable[[Sequence[complex]], list[complex]]
+    keeps: Callable[[Sequence[float]], bool | None]
 
 
 class _Split(NamedTuple):

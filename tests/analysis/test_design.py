@@ -553,6 +553,27 @@ def test_kinematics_needs_no_start_velocities():
     np.testing.assert_allclose(result.angular_velocity("crank"), SPEED, rtol=1e-12)
 
 
+def test_kinematics_follows_the_drives_alone():
+    """Stops and acting events change nothing, which a note states; other events are located."""
+    m = four_bar()
+    m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
+    plain = sarrus.kinematics(m)
+    m.limit("stop", "D", lower=-0.01, upper=0.01)
+    m.event("let go", angle="A", equals=1.0, then=sarrus.release("motor"))
+    m.event("end", angle="A", equals=2.0, terminal=True)
+    m.event("half", angle="A", equals=np.pi)
+    result = sarrus.kinematics(m)
+    np.testing.assert_array_equal(result.position("C"), plain.position("C"))
+    assert [e.name for e in result.events] == ["half"]
+    # the drive turns at constant speed
+    assert result.events[0].time == pytest.approx(np.pi / SPEED, rel=1e-12)
+    assert "'stop'" in result.notes[0]
+    assert "'let go', 'end'" in result.notes[1]
+    # the mechanism itself is as it was
+    assert len(m.limits) == 1
+    assert len(m.events) == 3
+
+
 def rssr():
     """A spatial four-bar: hinge, ball, ball, hinge; its links are thin rods."""
     m = sarrus.Mechanism("RSSR", gravity=(0, 0, -9.81))
@@ -631,3 +652,46 @@ def test_columns_are_drawn_over_the_input(rocker):
     assert len(rocker.plot().axes) > 2
     with pytest.raises(sarrus.UnknownNameError, match=r"did you mean 'drive torque'"):
         rocker.plot("drive torqe")
+
+
+def test_least_transmission_angle_lies_between_the_samples():
+    """A change-point linkage passes zero; else the least angle of a full turn is at one end of the ground line."""
+    for rocker, coupler in ((0.1, 0.4), (0.3, 0.35)):
+        m = sarrus.Mechanism("four-bar")
+        # no sample is at the ground line
+        m.four_bar(ground=0.4, crank=0.1, coupler=coupler, rocker=rocker, angle=1.0)
+        found = sarrus.design(m, joint="A", speed=10.0)
+        angles = [found.four_bars[0].transmission(x) for x in (0.0, np.pi)]
+        # minimum of a smooth curve: the square root of rounding
+        assert found.least_transmission_angle("A-B-C-D") == pytest.approx(min(angles), abs=1e-7)
+    assert "least transmission angle: 54.31 degrees" in str(found)
+
+
+def test_texts_contain_no_rounding():
+    """A limit at the start is at 0; a uniform crank without a load brakes as much as it drives."""
+    m = sarrus.Mechanism("RSSP", gravity=(0, 0, 0))
+    m.rod("crank", (0, 0, 0), (0, 0.05, 0), mass=0.1, section=0.01)
+    m.rod("coupler", (0, 0.05, 0), (0.2, 0.02, 0), mass=0.3)
+    m.body("slider", 0.5, center=(0.2, 0.02, 0), inertia=1e-4 * np.eye(3))
+    m.revolute("A", m.ground, "crank", at=(0, 0, 0), axis=(1, 0, 0))
+    m.spherical("B", "crank", "coupler", at=(0, 0.05, 0))
+    m.spherical("C", "coupler", "slider", at=(0.2, 0.02, 0))
+    m.prismatic("P", m.ground, "slider", at=(0.2, 0.02, 0), axis=(1, 0, 0))
+    found = sarrus.design(m, joint="A", speed=10.0)
+    assert "P turns back at 0 m (drive at 0 degrees, t = 0 s)" in str(found)
+    assert found.number("peak braking power") == pytest.approx(found.peak_power, rel=1e-9)
+    assert found.peak_power > 0
+
+
+def test_a_crank_as_long_as_its_rod_is_a_change_point():
+    """The crank turns fully if crank and offset are shorter than the rod; equality is a change point."""
+    kinds = {
+        0.05: "its crank turns fully",
+        0.1: "change point",
+        0.12: "its crank does not turn fully",
+    }
+    for crank, kind in kinds.items():
+        m = sarrus.Mechanism("slider-crank")
+        m.slider_crank(crank=crank, rod=0.1, angle=0.5)
+        found = sarrus.design(m, np.linspace(0, 0.01, 3), joint="O", speed=1.0)
+        assert found.slider_cranks[0].kind == kind

@@ -191,7 +191,7 @@ def test_public_name_exists_and_is_described(name):
 @pytest.mark.parametrize("cls", [sarrus.Mechanism, sarrus.Result], ids=lambda c: c.__name__)
 def test_public_methods_are_described(cls):
     """Every public method and property of the public classes has a docstring."""
-    for name, member in vars(cls).items():
+    for name, member in (item for c in cls.__mro__[:-1] for item in vars(c).items()):
         if not name.startswith("_") and (callable(member) or isinstance(member, property)):
             assert inspect.getdoc(member), f"{cls.__name__}.{name}"
 

@@ -17,7 +17,7 @@ def fit(function, start=0.0, end=1.0, count=20):
     return read.bernstein()
 
 
-def locate(b, band=0.0, starts=(0.0,), ends=(1.0,), extremes=False, room=64):
+def locate(b, band=0.0, starts=(0.0,), ends=(1.0,), extremes=zeros.NONE, room=64):
     """Times of the events of functions on intervals, and their number."""
     b = np.atleast_2d(b)
     d = zeros.make_detector(0, b.shape[1], room)
@@ -43,7 +43,9 @@ def test_extremes_of_a_chebyshev_polynomial():
     b = fit(lambda t: np.cos(9 * np.arccos(2 * t - 1)), count=20)
     wanted = 0.5 + 0.5 * np.sort(np.cos(np.arange(1, 9) * np.pi / 9))
     # coefficients of the size 2^9 have the rounding 1e-13
-    assert locate(b, band=1e-9, extremes=True) == pytest.approx(wanted.tolist(), abs=1e-12)
+    assert locate(b, band=1e-9, extremes=zeros.OF_VALUES) == pytest.approx(
+        wanted.tolist(), abs=1e-12
+    )
     wanted = 0.5 + 0.5 * np.sort(np.cos((np.arange(1, 10) - 0.5) * np.pi / 9))
     assert locate(b) == pytest.approx(wanted.tolist(), abs=1e-12)
 
@@ -91,7 +93,7 @@ def test_a_triple_zero_is_one():
     b = fit(lambda t: (t - 0.4) ** 3, count=20)
     # the third root of rounding
     assert locate(b, band=1e-13) == [pytest.approx(0.4, abs=1e-4)]
-    assert locate(b, band=1e-13, extremes=True) == []
+    assert locate(b, band=1e-13, extremes=zeros.OF_VALUES) == []
 
 
 def read(extremes, values, band=1e-3):
@@ -109,7 +111,7 @@ def read(extremes, values, band=1e-3):
             is_zero,
             0.0,
         )
-    zeros.finish_search(d, extremes)
+    zeros.finish_search(d, extremes, 1e-9)
     found = d.found[: int(d.state[zeros.COUNT])]
     return [
         (KINDS.get(f[zeros.KIND]) or ("rising" if f[zeros.SIGN] < 0 else "falling"), f[zeros.TIME])
@@ -133,6 +135,11 @@ def read(extremes, values, band=1e-3):
         ([-1, 0, 1e-6, 0, -1e-6, 0, 1], [("rising", 3)]),
         # the run ends at a zero, or on its way
         ([-1, 0], [("rising", 1)]),
+        ([-1, -1e-4, 1e-10], [("rising", 2)]),
+        ([-1, -1e-4, 0, 1e-4], [("rising", 2)]),
+        # it is zero to rounding before the end, too: it has settled
+        ([-1, -1e-4, 1e-10, -1e-10], []),
+        ([-1, -1e-4, 1e-10, 0, -1e-10], []),
         ([-1, -1e-4], []),
         ([-1, -1e-4, -2e-4], [("tangent", 1)]),
         # one that settles inside the band has to leave it again, whatever rounding makes of it

@@ -9,8 +9,10 @@ import sarrus
 from builders import bricard, n_four_bar, pendulum
 from random_mechanisms import random_mechanism
 from sarrus.kernels import series_step, specialise
-from sarrus.kernels.compiler import COMPILES, STORE, WRONG, entry
+from sarrus.kernels.arguments import find_layout, kind_of_argument
+from sarrus.kernels.compiler import COMPILES, STORE, WRONG, cold, entry, noinline
 from sarrus.kernels.language.kinds import FLOAT, INT, ArrayType, TupleType
+from sarrus.kernels.language.module import Module
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="needs the compiler")
 
@@ -203,3 +205,35 @@ def test_large_structures_stay_general():
     """They would take long to compile, and leave the cache."""
     model = sarrus.model.make_model(n_four_bar(200))
     assert specialise.codes_of(model.structure, model.form).is_large
+
+
+def add_up(x):
+    """Sum of all entries."""
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return s
+
+
+often = noinline(add_up)
+seldom = cold(add_up)
+
+
+def call_often(x):
+    """A call that is specialised."""
+    return often(x)
+
+
+def call_seldom(x):
+    """A call of a cold function."""
+    return seldom(x)
+
+
+@pytest.mark.parametrize(("function", "loops"), [(call_often, False), (call_seldom, True)])
+def test_cold_functions_are_not_specialised(function, loops):
+    """With a known length a loop is written out, but not in a cold function: it would only cost compile time."""
+    kind = kind_of_argument(np.ones(3))
+    known = ArrayType(kind.kind, kind.axes, "x", ("3",))
+    text, _ = Module(unrolls=True).entry("call", function, [known], find_layout())
+    (callee,) = (part for part in text.split("define ") if " @add_up." in part.split("\n")[0])
+    assert ("icmp slt" in callee) == loops

@@ -373,3 +373,43 @@ def test_lengths_of_rods_in_files():
     lengths = {"crank": 1.0, "coupler": 2.0, "rocker": 1.25}
     done = sarrus.assemble(rough(), lengths=lengths).mechanism
     np.testing.assert_allclose(result.position("C")[0], place(done, "C"), atol=1e-12)
+
+
+def test_a_slider_is_read_and_drawn_at_its_own_point():
+    """The point of a guide may be far from the slider: position, moment and picture are those of the slider."""
+    m = sarrus.Mechanism("engine", gravity=(0, 0))
+    m.slider_crank(crank=0.05, rod=0.15, angle=0.7, mass=[0.2, 0.5, 0.4])
+    m.drive("motor", "O", sarrus.Polynomial([0, 10.0]))
+    result = sarrus.simulate(m, 0.1, output_step=0.05)
+    np.testing.assert_allclose(result.position("guide"), result.position("B"), atol=1e-15)
+    # the pin's force on the slider passes through it, so the guide's reaction does, too
+    np.testing.assert_allclose(result.reaction("guide").moment, 0.0, atol=1e-14)
+    guide = next(sign for sign in result.scene.sketch.signs if sign.name == "guide")
+    np.testing.assert_allclose(
+        np.array(result.scene.sketch.places)[list(guide.points)],
+        [result.position("B")[0]] * 2,
+        atol=1e-15,
+    )
+    # either end of a slider that the ground carries: moments are about the point that is read
+    for bodies in (("ground", "block"), ("block", "ground")):
+        for guide_at, own in ((0.0, 0.3), (0.3, 0.0)):
+            m = sarrus.Mechanism("block", gravity=(0, 0))
+            m.body("block", 1.0, center=(0.3, 0), inertia=0.1)
+            m.prismatic("g", *bodies, at=[(guide_at, 0), (own, 0)], axis=(1, 0))
+            m.force("f", "block", at=(0.3, 0), vector=(0, -10))
+            m.drive("d", "g", sarrus.Polynomial([0, 0.1]))
+            result = sarrus.simulate(m, 1.0, output_step=1.0)
+            reaction, x = result.reaction("g", "block"), result.position("g")[:, 0]
+            np.testing.assert_allclose(
+                reaction.moment, 10 * (result.position("block")[:, 0] - x), atol=1e-12
+            )
+
+
+def test_a_body_is_no_place_to_begin_a_link():
+    """Links begin at points: the message for a body says how to name one."""
+    m = sarrus.Mechanism("press")
+    m.point("K", m.ground, (0, 0.3))
+    with pytest.raises(
+        sarrus.MechanismError, match=r"'ground' is a body.*point\('P', 'ground', at\)"
+    ):
+        m.dyad("S", ("lower", "ram"), ("K", m.ground), kind="RP", lengths=0.25, axis=(0, -1))

@@ -71,3 +71,28 @@ def test_a_straight_line_is_drawn_straight():
     np.testing.assert_allclose(height, 0.3, atol=1e-12)
     assert np.ptp(height) == 0
     np.testing.assert_array_equal(drawn(result, "B.x"), result.position("B")[:, 0])
+
+
+def test_no_curve_shows_rounding_at_crossings():
+    """A driven parallelogram passes flat configurations, where derivatives contain most rounding.
+
+    Its coupler does not turn and its rocker turns uniformly: both are drawn so, and no drawn curve consists of
+    rounding. Without gravity, too, where no weight is there to compare with.
+    """
+    for gravity in ((0, -9.81), (0, 0)):
+        m = sarrus.Mechanism("parallelogram", gravity=gravity)
+        m.four_bar(ground=0.4, crank=0.1, coupler=0.4, rocker=0.1, angle=1.0, mass=[0.2, 0.5, 0.4])
+        m.drive("motor", "A", sarrus.Polynomial([0, 10.0]))
+        result = sarrus.simulate(m, 1.0, output_step=0.004)
+        assert not drawn(result, "coupler angular velocity").any()
+        assert not drawn(result, "coupler angular acceleration").any()
+        assert np.ptp(drawn(result, "rocker angular velocity")) == 0
+        assert np.ptp(drawn(result, "kinetic energy")) == 0
+        # without gravity the motor does nothing at constant speed
+        assert drawn(result, "motor torque").any() == any(gravity)
+        columns = read_curves(result).columns
+        for word in ("angular velocity [rad/s]", "angular acceleration [rad/s^2]"):
+            assert not columns[f"coupler.{word}"].any()
+        assert not columns["rocker.angular acceleration [rad/s^2]"].any()
+        found = sarrus.design(m)
+        assert np.ptp(found.reflected_inertia) == np.ptp(found.mechanical_advantage("D")) == 0

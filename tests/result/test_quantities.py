@@ -222,3 +222,19 @@ def test_reactions_are_shown_in_lines(engine):
     ]
     assert len(repr(engine.reactions)) < 200
     assert repr(engine.reaction("A")) == f"<Reaction of {engine.reaction('A')}>"
+
+
+def test_angles_of_pins_of_three_bodies_are_named_by_two_of_them():
+    """The angle between two bodies of a pin is the difference of theirs; without a pair, a message lists them."""
+    m = sarrus.Mechanism("two dyads")
+    m.four_bar(ground=0.4, crank=0.1, coupler=0.35, rocker=0.3, angle=1.0)
+    m.point("H", m.ground, (0.8, 0.1))
+    m.dyad("E", ("link", "lever"), ("C", "H"), lengths=(0.35, 0.3))
+    m.drive("motor", "A", sarrus.Polynomial([0, 10.0]))
+    result = sarrus.kinematics(m, np.linspace(0, 0.3, 7))
+    found = result.quantity("C from rocker to link angle")
+    wanted = result.orientation("link") - result.orientation("rocker")
+    np.testing.assert_allclose(found.values, wanted, atol=1e-12)
+    assert found.unit == "rad"
+    with pytest.raises(KeyError, match=r"between each two.*'C from coupler to link\.angle'"):
+        result.quantity("C.angle")

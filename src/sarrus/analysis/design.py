@@ -29,12 +29,15 @@ from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
 from ..quantities import (
     clip_unbounded,
+    scale_of_forces,
     scales_of,
     shaking_force,
     show_number,
     without_noise,
+    without_own_noise,
 )
 from ..scene import notebook_view
+from ..thresholds import CURVE_NOISE
 from .driven import POSITIONS, cycle_times, find_period, kinematics
 from .four_bars import (
     FourBar,
@@ -58,6 +61,11 @@ STANDS = 1e-9
 CONSTANT = 1e-9
 # Newton steps from a sample to a limit position
 REFINEMENTS = 3
+# times that the search for the least transmission angle is repeated around the smallest value, and positions in
+# each: 0.5 degrees between samples become 1e-8 degrees
+NARROWINGS, WITHIN = 8, 21
+# rad: a smaller transmission angle passes zero between two positions of that search
+LEAST_ANGLE = 1e-7
 # natural coordinates, which are of the order of one: bodies that are this close to where they began have returned
 RETURNS = 1e-6
 # turns of the drive after which a mechanism must have returned to have a cycle, and positions over a cycle
@@ -155,7 +163,7 @@ class Design(Sentences):
     def torque(self) -> Floats:
         """Torque [N m] or force [N] of the drive, shape (n,)."""
         scale = self._force_scale * (self._size if self.turns else 1.0)
-        return without_noise(self.result.drive_force(self.drive), scale)
+        return without_noise(self.result.drive_force(self.drive), scale, "N")
 
     @property
     def _size(self) -> float:
@@ -164,14 +172,8 @@ class Design(Sentences):
 
     @cached_property
     def _force_scale(self) -> float:
-        """What counts as a force [N]: the weight, the inertia forces, energy over size; rounding of it is zero."""
-        inertia = [
-            body.mass * np.linalg.norm(self.result.acceleration(body.name), axis=1)
-            for body in self._bodies
-        ]
-        largest = float(np.add.reduce(inertia).max(initial=0.0))
-        energy = float(self.result.kinetic_energy.max(initial=0.0)) / self._size
-        return max(scales_of(self.result)["N"], largest, energy)
+        """What counts as a force [N]; rounding of it is zero."""
+        return scale_of_forces(self.result)
 
     @property
     def power(self) -> Floats:
@@ -192,6 +194,11 @@ class Design(Sentences):
     def peak_power(self) -> float:
         """Largest power that the drive must deliver [W]."""
         return float(np.nanmax(self.power, initial=0.0))
+
+    @property
+    def peak_braking_power(self) -> float:
+        """Largest power that the mechanism returns to the drive, which brakes then [W]."""
+        return float(np.nanmax(-self.power, initial=0.0))
 
     @property
     def torque_speed(self) -> Floats:
@@ -239,7 +246,7 @@ class Design(Sentences):
             known = np.isfinite(which)
             if known.any():
                 out[known] = read(run)[which[known].astype(int)] / speed**power
-        return out
+        return without_own_noise(out)
 
     # the frame
 
@@ -247,7 +254,7 @@ class Design(Sentences):
     def shaking_force(self) -> Floats:
         """Inertia force of the bodies on the frame [N], shape (n, dimension)."""
         parts = shaking_force(self.result).T
-        return np.array([without_noise(part, self._force_scale) for part in parts]).T
+        return np.array([without_noise(part, self._force_scale, "N") for part in parts]).T
 
     def shaking_moment(self, about: ArrayLike | None = None) -> Floats:
         """Inertia moment of the bodies on the frame [N m]: shape (n,) in 2-D, (n, 3) in 3-D.
@@ -284,7 +291,7 @@ class Design(Sentences):
                 spin = np.einsum("tij,tj->ti", inertia, w)
                 total += np.einsum("tij,tj->ti", inertia, alpha) + np.cross(w, spin)
         scale = self._force_scale * self._size
-        total = np.array([without_noise(-part, scale) for part in total.T]).T
+        total = np.array([without_noise(-part, scale, "N m") for part in total.T]).T
         return total[:, 2] if planar else total
 
     @property
@@ -334,6 +341,28 @@ class Design(Sentences):
             for loop in self.loops
             if loop.bodies[0] == Mechanism.GROUND
         }
+
+    def least_transmission_angle(self, loop: str) -> float:
+        """Smallest transmission angle of a loop [rad], also between the samples; 0 where it passes zero.
+
+        Parameters
+        ----------
+        loop : str
+            Name of a loop: its joints, "A-B-C-D".
+        """
+        angles = pick(self.transmission_angles, loop, "loop")
+        found = next(x for x in self.loops if x.name == loop)
+        times = self.times
+        for _ in range(NARROWINGS):
+            i = int(np.argmin(angles))
+            first, last = times[max(i - 1, 0)], times[min(i + 1, len(times) - 1)]
+            # where steps are as small as the rounding of times, nothing is left to narrow
+            if not last - first > 1e-12 * self.times[-1]:
+                break
+            times = np.linspace(first, last, WITHIN)
+            angles = found.measure_transmission(self.result.at(times))
+        least = float(angles.min())
+        return least if least > LEAST_ANGLE else 0.0
 
     # outputs
 
@@ -448,6 +477,8 @@ class Design(Sentences):
             with np.errstate(divide="ignore", invalid="ignore"):
                 step = np.nan_to_num(first / second)
             moments = np.clip(moments - step, t[found], t[found + 1])
+        # at the first position, Newton's method leaves rounding
+        moments[moments <= 1e-12 * t[-1]] = 0.0
         there = self.result.at(moments)
         values = self.output_values(output, there)
         second = self.output_rates(output, there)[1]
@@ -616,6 +647,7 @@ class Design(Sentences):
             f"peak {word} [{force}]": self.peak_torque,
             f"RMS {word} [{force}]": self.rms_torque,
             "peak power [W]": self.peak_power,
+            "peak braking power [W]": self.peak_braking_power,
             f"largest reflected inertia [{inertia}]": _peak(self.reflected_inertia),
             "peak shaking force [N]": _peak(np.linalg.norm(self.shaking_force, axis=1)),
             "peak shaking moment [N m]": _peak(self.shaking_moment()),
@@ -623,8 +655,8 @@ class Design(Sentences):
         if not self.result.success:
             # they grow without bound towards the dead centre: peaks would depend on the choice of times
             out = dict.fromkeys(out, np.nan)
-        for name, values in self.transmission_angles.items():
-            out[f"{name}.least transmission angle [rad]"] = float(values.min(initial=np.pi / 2))
+        for name in self.transmission_angles:
+            out[f"{name}.least transmission angle [rad]"] = self.least_transmission_angle(name)
         for name, output in self.outputs.items():
             unit = "rad" if output.turns else "m"
             out[f"{name}.range [{unit}]"] = float(np.ptp(self.output_values(name)))
@@ -704,8 +736,10 @@ class Design(Sentences):
         return f"; its input is between {low:.4g} and {high:.4g} degrees from the ground line"
 
     def _show(self, limit: Limit, degrees: bool) -> str:
-        value = f"{np.degrees(limit.output):.4g} degrees" if degrees else f"{limit.output:.4g} m"
-        given = f"{np.degrees(limit.drive):.4g} degrees" if self.turns else f"{limit.drive:.4g} m"
+        value, given = (
+            _show_coordinate(x, turns, self._size)
+            for x, turns in ((limit.output, degrees), (limit.drive, self.turns))
+        )
         return f"{value} (drive at {given}, t = {limit.time:.6g} s)"
 
 
@@ -805,7 +839,8 @@ def list_numbers(mechanism: Mechanism) -> list[str]:
     driven = mechanism.drives[0].joint
     joint = next(j for j in mechanism.joints if j.name == driven)
     word = "torque" if joint.kind.row.coordinate == "angle" else "force"
-    names = [f"peak {word}", f"RMS {word}", "peak power", "largest reflected inertia"]
+    names = [f"peak {word}", f"RMS {word}", "peak power", "peak braking power"]
+    names += ["largest reflected inertia"]
     names += ["peak shaking force", "peak shaking moment"]
     loops: tuple[Loop, ...] = (
         *find_four_bars(mechanism),
@@ -831,6 +866,7 @@ def unit_of_number(name: str) -> str:
         "peak force": "N",
         "RMS force": "N",
         "peak power": "W",
+        "peak braking power": "W",
         "peak shaking force": "N",
         "peak shaking moment": "N m",
         "least transmission angle": "rad",
@@ -839,6 +875,12 @@ def unit_of_number(name: str) -> str:
 
 # columns drawn by default
 _DRAWN = ("drive torque", "drive force", "transmission angle", "mechanical advantage")
+
+
+def _show_coordinate(value: float, turns: bool, size: float) -> str:
+    """An angle in degrees or a travel in metres, rounding of the mechanism's size as zero."""
+    exact = 0.0 if abs(value) <= CURVE_NOISE * (1.0 if turns else size) else value
+    return f"{np.degrees(exact):.4g} degrees" if turns else f"{exact:.4g} m"
 
 
 def _find_outputs(mechanism: Mechanism, driven: str) -> dict[str, DesignOutput]:

@@ -109,8 +109,10 @@ class SliderCrank:
     @property
     def kind(self) -> str:
         """Whether its crank rotates fully, in words."""
-        turns = self.crank + abs(self.offset) <= self.rod
-        return "slider-crank" + ("" if turns else " whose crank does not turn fully")
+        gap = self.rod - self.crank - abs(self.offset)
+        if abs(gap) <= CHANGE_POINT * (self.rod + self.crank):
+            return "change point"
+        return "its crank turns fully" if gap > 0 else "its crank does not turn fully"
 
     def describe(self) -> str:
         """Its joints, lengths and kind, in words."""

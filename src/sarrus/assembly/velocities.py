@@ -61,7 +61,7 @@ def fit_velocities(m: Mechanism) -> list[str]:
         miss = float(np.abs(value - given).max())
         if miss > 0.1 * TYPED_VELOCITY * largest:
             sentences.append(
-                f"the velocity of '{name}' was changed from {_show(given)} to {_show(value)} {unit}, "
+                f"the velocity of '{name}' was changed from {show(given)} to {show(value)} {unit}, "
                 "the nearest that the joints allow there"
             )
             out.append((name, value))
@@ -389,7 +389,3 @@ def _least_sparse(M: sparse.csr_array, A: sparse.csr_array) -> Callable[[Floats]
         return v
 
     return least
-
-
-def _show(values: Floats) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in np.atleast_1d(values)) + ")"

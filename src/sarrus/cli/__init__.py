@@ -23,13 +23,11 @@ from . import (
     spec,
     sweep,
 )
-from .errors import debugging, end_with
+from .errors import STOPPED, debugging, end_with
 from .screen import Screen, find_lost_output, outlive_readers
 
 __all__ = ["app", "main"]
 
-# Exit status after Ctrl-C.
-STOPPED = 130
 # An unknown argument raises ClickException, which versions of typer keep in different places.
 USAGE: Any = typer.BadParameter.__mro__[2]
 

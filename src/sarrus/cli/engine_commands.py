@@ -19,6 +19,7 @@ from ..names import pick
 from ..problems import Problem
 from ..runs.benchmark_records import OURS, Record
 from ..runs.provenance import command_line
+from .errors import STOPPED
 from .screen import Screen
 from .table_output import print_data
 
@@ -73,7 +74,7 @@ def watch_cells(count: int) -> Iterator[Callable[[Any], None]]:
         except KeyboardInterrupt:
             screen.print("stopped; the same command resumes it")
             # The message has already been printed.
-            sys.exit(130)
+            sys.exit(STOPPED)
 
 
 def bench_engines(

@@ -21,6 +21,8 @@ from ..runs.provenance import command_line, describe_machine, describe_versions,
 from .screen import Screen
 
 DEBUG = "SARRUS_DEBUG"
+# The exit status that a shell expects after Ctrl-C.
+STOPPED = 130
 # Exit status of a command that could not do its work.
 FAILED = 2
 # Largest number of characters shown of an unexpected error's message.

@@ -14,10 +14,9 @@ from rich.text import Text
 
 from .. import studies
 from ..studies import StudyStopped
+from .errors import STOPPED
 from .screen import Screen
 
-# The exit status that a shell expects after Ctrl-C.
-STOPPED = 130
 # Largest number of characters of a reason on the screen; the table contains all.
 MOST_SHOWN = 300
 

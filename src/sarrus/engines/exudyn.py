@@ -12,7 +12,7 @@ import numpy as np
 from exudyn import itemInterface as item  # noqa: N813
 
 from ..arrays import Floats, plain_sum
-from ..kinematics.configuration import turn_matrices
+from ..kinematics.configuration import frame_about, turn_matrices
 from ..mechanism import MechanismError
 from ..thresholds import RIGHT_CROSS
 from .engine import EnginePlan, World
@@ -246,7 +246,4 @@ def _frame(joint: TreeConnection) -> Floats:
             )
         return np.column_stack([axes[0], axes[1], np.cross(axes[0], axes[1])])
     axis = np.cross(axes[0], axes[1]) if kinds[:2] == ("slide", "slide") else axes[0]
-    other = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(other, axis)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])
+    return frame_about(axis)

@@ -10,6 +10,7 @@ import numpy as np
 import opensim as osim
 
 from ..arrays import Floats
+from ..kinematics.configuration import frame_about
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files.model_writer import save_text
 from .engine import EnginePlan, World
@@ -233,10 +234,7 @@ def _frame(axis: Floats, along: int) -> Floats:
     """Return a rotation with one column along an axis; the identity if that is already the coordinate axis."""
     if axis[along] == 1.0:
         return np.eye(3)
-    other = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(other, axis)
-    x /= np.linalg.norm(x)
-    return np.roll(np.column_stack([x, np.cross(axis, x), axis]), along - 2, axis=1)
+    return np.roll(frame_about(axis), along - 2, axis=1)
 
 
 def _angles(R: Floats) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Floats
+from ..kinematics.configuration import skew
 from .engine import EnginePlan, World
 from .tree import GROUND, Poses, Tree
 
@@ -238,6 +239,4 @@ class _Loads:
         pose = self.data.oMi[self.joints[link]]
         arm = pose.rotation @ self.tree.place(link, place)
         J = self._jacobian(link)
-        x, y, z = arm
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        return pose.translation + arm, J[:3] - cross @ J[3:]
+        return pose.translation + arm, J[:3] - skew(arm) @ J[3:]

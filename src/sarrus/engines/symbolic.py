@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.configuration import skew
 from ..mechanism import MechanismError
 from .tree import GROUND, Tree, TreeJoint
 
@@ -130,8 +131,7 @@ class _Frames:
 
     def _turn(self, axis: Floats, angle: Any) -> list[Vector]:
         s, c = self.algebra.sin(angle), self.algebra.cos(angle)
-        x, y, z = axis
-        K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        K = skew(axis)
         K2 = K @ K
         return [
             [float(i == j) + float(K[i, j]) * s + float(K2[i, j]) * (1.0 - c) for j in range(3)]

@@ -10,7 +10,6 @@ Each run takes one of two paths:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..arrays import Flags, Floats, plain_sum
 from ..assembly.velocities import solve_start_velocities
+from ..evaluated_run import Counters
 from ..kernels.applied_forces import is_damped, list_damping
 from ..kernels.batch_entry import CONSTANTS, BatchPlan, Numbers, flatten
 from ..kernels.native import is_available
@@ -32,6 +32,7 @@ from ..mechanism import Mechanism, MechanismError, check_drive_times
 from ..mechanism.active_parts import prepare_actions
 from ..mechanism.event_requests import Event
 from ..mechanism.files.units import LARGEST
+from ..memory import count_cores
 from ..methods import Status
 from ..methods.extended_precision import describe_floor, wants_digits
 from ..methods.series import describe_relaxed_steps
@@ -43,7 +44,7 @@ from ..model.points import readable_points
 from ..model.rows import Rows
 from ..model.structure import Lookup, check_for_run
 from ..names import pick
-from ..result import Counters, Result
+from ..result import Result
 from ..run_single import is_immobile, prepare, solve
 from ..settings import RunSettings
 from ..tracing import ManyNumbers, UntracedError
@@ -103,7 +104,7 @@ def run_all(
             # the host uses higher orders: most runs that the device does not certify succeed there
             left = group.select(np.flatnonzero(found.reason != DONE))
         if not wants_digits(settings.setting) and left.pays:
-            run = partial(run_on_host, threads=threads or _cores(), keep=keep)
+            run = partial(run_on_host, threads=threads or count_cores(), keep=keep)
             table.take(left, run(left.plan, left.numbers, settings))
     table.finish(mechanisms)
     varied = mechanisms.vary if isinstance(mechanisms, Variants) else {}
@@ -649,9 +650,3 @@ def _check_point(mechanisms: list[Mechanism] | Variants, name: str) -> None:
     bases = [mechanisms.base] if isinstance(mechanisms, Variants) else mechanisms
     if not any(name in readable_points(base) for base in bases):
         pick(readable_points(bases[0]), name, "joint, point or body")
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return os.cpu_count() or 1

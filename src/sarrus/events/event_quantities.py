@@ -161,6 +161,12 @@ def _angle(of: Any, model: Model) -> tuple[EventQuantity, str] | None:
     if mark is None or seen[0] is None or seen[1] is None:
         return None
     if any(x.rows.any() for x in seen if x is not None):
+        if model.dimension == 2:
+            # the angle from u to the mark; in a mirrored plane it has the other sign
+            mirror = np.diag([1.0, np.sign(u[0] * b[1] - u[1] * b[0])]) @ np.eye(2, 3)
+            return _packed(
+                model, kernels.ANGLE, [x.combined(mirror) for x in (seen[0], mark)], "rad"
+            ), "rad"
         return _packed(model, kernels.ANGLE, [seen[0], seen[1], mark], "rad"), "rad"
     fixed = np.array([seen[0].origin, seen[1].origin])
     return _packed(model, kernels.ANGLE, [mark.combined(fixed)], "rad"), "rad"

@@ -82,7 +82,7 @@ def make_reader(
     if event.reading == "quantity" and isinstance(event.of, str) and event.of.startswith(owners):
         # "motor torque", "motor.power" of a drive that is released
         return lambda r: np.zeros(len(r.times)), unit_of_quantity(event.of)
-    read = _reader(event, states)
+    read = bind_reader(event, states)
     try:
         read(states)
     except UnknownNameError as error:
@@ -99,7 +99,8 @@ def make_reader(
     return read, unit
 
 
-def _reader(event: Event, states: Result) -> Reader:
+def bind_reader(event: Event, states: Result) -> Reader:
+    """The reader of an event for states of the same model."""
     of: Any = event.of
     if event.reading == "angle":
         if isinstance(of, tuple):

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..kernels import event_series as series
@@ -35,7 +36,7 @@ from ..methods.outcome import (
 )
 from ..methods.recorder import copy_part
 from ..model import Model
-from ..thresholds import EVENT_BAND, EVENT_ROUNDING
+from ..thresholds import EVENT_BAND, EVENT_ROUNDING, SIMULTANEOUS
 from . import interpolants
 from .event_quantities import make_quantity
 from .event_readings import NORMS, NOTHING, EventStates, Reader, make_reader, usual_size
@@ -71,7 +72,7 @@ MOST_OFF = 1e3
 # name of the work memory
 EVENT_SPACE = "events"
 # events of a quantity in one buffer of steps for which there is room at first
-ROOM = 256
+ROOM = 1024
 
 
 class TrackState(NamedTuple):
@@ -130,18 +131,20 @@ class Track:
     ) -> None:
         self.event, self.source, self.unit = event, source, source.unit
         self.squares = event.reading in NORMS
-        self.extremes = bool(event.extreme)
+        self.extremes = zeros.NONE
+        if event.extreme:
+            self.extremes = zeros.OF_SQUARES if self.squares else zeros.OF_VALUES
         self.left = before.left
         self._share = max(EVENT_BAND * tolerance, EVENT_ROUNDING)
         self.accuracy = max(RESOLVED * tolerance, EVENT_ROUNDING)
         # largest size of the quantity so far, and its value at the end of the last step
         self._before = np.array([0.0, angle])
-        self._detector = zeros.make_detector(before.side, MANY, ROOM)
+        self._detector = zeros.make_detector(before.side, MANY, ROOM, self.accuracy)
         self._work = np.zeros((2, MANY))
         # starts of intervals on which it could not be resolved [s]
         self.unresolved: list[float] = []
-        # the latest series, by step
-        self._swept: tuple[Floats, Floats] | None = None
+        # the latest series, by step, and whether they are whole
+        self._swept: tuple[Floats, Floats, NDArray[np.bool_]] | None = None
 
     @cached_property
     def _wanted(self) -> Floats:
@@ -152,7 +155,7 @@ class Track:
             level = level * level
             if value is not None and value > 0.0:
                 factor = 0.5 / value
-            else:
+            elif value == 0.0:
                 power = 2.0
             if value == 0.0:
                 share = max(SQUARED, share**2)
@@ -203,22 +206,27 @@ class Track:
         pieces = swept.part.pieces
         count, order = len(pieces.starts) - 1, int(pieces.orders[: len(pieces.starts) - 1].max())
         last = series.last_term(int(quantity.codes[series.WHICH]), order)
-        b, powers = np.zeros((2, count, last + 1))
-        out = EventIntervals(b, powers, np.zeros(count, np.int64), np.zeros(count))
+        # only angles are read again between the ends of steps, to count turns
+        powers = np.empty((count, last + 1 if self.source.turn_key else 0))
+        b, known = np.empty((count, last + 1)), np.zeros(count, np.int64)
+        out = EventIntervals(b, powers, known, np.zeros(count))
         series.fill_intervals(
             model.form, swept.loads, quantity, pieces, self._wanted, self._before,
             interpolants.from_powers(last + 1),
             series.make_series_space(model.coordinates, last + 1), out,
         )  # fmt: skip
-        self._swept = pieces.starts.copy(), powers
+        if self.source.turn_key:
+            self._swept = pieces.starts.copy(), powers, known == series.OPEN
         return out
 
     def angle_at(self, t: float) -> float:
         """The angle at a time of the latest steps, turns counted."""
         if self._swept is None:
             return float(self._before[1])
-        starts, powers = self._swept
+        starts, powers, whole = self._swept
         n = min(max(int(np.searchsorted(starts, t, "right")) - 1, 0), len(powers) - 1)
+        if not whole[n]:
+            return float(powers[n, 0])
         s = (t - starts[n]) / max(starts[n + 1] - starts[n], 1e-300)
         return float(np.polynomial.polynomial.polyval(s, powers[n]))
 
@@ -264,7 +272,8 @@ class Track:
     def finish(self) -> FoundRows:
         """Events that the end of the run decides."""
         self._detector.state[zeros.COUNT] = 0.0
-        zeros.finish_search(self._detector, self.extremes)
+        power = self._wanted[series.POWER]
+        zeros.finish_search(self._detector, self.extremes, EVENT_ROUNDING * self.largest**power)
         return self._listed(int(self._detector.state[zeros.COUNT]))
 
     def _listed(self, count: int) -> FoundRows:
@@ -342,10 +351,11 @@ class EventFinder:
         self._tails: list[MotionPart] = []
         self._found: list[_Located] = []
         self.may_stop = any(event.terminal or event.then for event in events)
+        # the name of the event that ended the run
         self.reached = ""
-        # the number of the event that ended the run
-        self.which: int | None = None
-        # events after that one, as number and sign before them
+        # the numbers of all events that act or end the run at that instant, in the order of request
+        self.acting: list[int] = []
+        # events after that instant, as number and sign before them
         self._later: list[tuple[int, int]] = []
         self.cpu = 0.0
 
@@ -375,26 +385,42 @@ class EventFinder:
         return stop
 
     def _keep(self, located: _Located) -> Record | None:
-        """Store events in order of time, up to the first that ends the run; returns its state."""
+        """Store events in order of time, up to the first that ends the run and those at the same instant.
+
+        Returns the state there.
+        """
         if all(track.left is None and not track.event.then for track in self._tracks):
             self._found.append(located)
             return None
         kept: list[int] = []
+        instant = np.inf
+        times, signs = located.record.times.tolist(), located.found[:, zeros.SIGN].tolist()
         for i, n in enumerate(located.tracks.tolist()):
             track = self._tracks[n]
+            # whether a quantity turns back there is decided by the motion after the instant
+            turns = bool(self.acting) and located.found[i, zeros.KIND] != zeros.CROSSING
+            if times[i] > instant or turns:
+                self._later.append((n, int(signs[i])))
+                continue
             if track.left == 0:
                 continue
             track.left = None if track.left is None else track.left - 1
             kept.append(i)
             if track.event.then or (track.left == 0 and track.event.terminal):
-                self.reached, self.which = track.event.name, n
-                signs = located.found[i + 1 :, zeros.SIGN]
-                later = zip(located.tracks[i + 1 :].tolist(), signs.tolist(), strict=True)
-                self._later = [(k, int(sign)) for k, sign in later]
-                break
+                self.acting.append(n)
+                instant = min(instant, times[i] * (1.0 + SIMULTANEOUS))
         if kept:
             self._found.append(located.some(np.array(kept)))
-        return None if self.which is None else self._found[-1].record[-1:]
+        if not self.acting:
+            return None
+        self.acting.sort()
+        # what has just occurred does not occur again
+        now = {
+            int(located.tracks[i]) for i in kept if times[i] >= instant - 2 * SIMULTANEOUS * instant
+        }
+        self._later = [(n, sign) for n, sign in self._later if n not in now]
+        self.reached = self._events[self.acting[0]].name
+        return self._found[-1].record[-1:]
 
     def carry_over(self, state: Record) -> list[TrackState]:
         """What the events carry over into a segment that starts at a state.
@@ -436,7 +462,7 @@ class EventFinder:
 
     @property
     def stop(self) -> LocatedEvents:
-        """The event that ended the run."""
+        """The last event of the run, at the instant at which it ended."""
         return self._listed([self._found[-1].some(slice(-1, None))])
 
     def _sweep(self, swept: SweptPart) -> Iterator[tuple[int, FoundRows]]:

@@ -60,7 +60,6 @@ UNBOUNDED = (
     "lengthrange",
     "springlength",
 )
-Z = np.array([0.0, 0.0, 1.0])
 
 
 def read_mjcf(path: Path, *, keyframe: str | None = None) -> Parts:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Floats
+from ..kinematics.configuration import frame_about, skew
 from ..mechanism import DriveMotion, Mechanism, MechanismError
 from .report import Report
 
@@ -72,18 +73,14 @@ class Placement:
 
 def turn_about(axis: Floats, angle: float) -> Floats:
     """Return the rotation by an angle about a unit axis."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = skew(axis)
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
 
 
 def frame_along(axis: Floats, place: Floats) -> Placement:
     """Return a frame at a point with z along an axis; exact for coordinate directions."""
     z = np.asarray(axis, float) / np.linalg.norm(axis)
-    other = np.eye(3)[int(np.argmin(np.abs(z)))]
-    x = np.cross(other, z)
-    x /= np.linalg.norm(x)
-    return Placement(np.column_stack([x, np.cross(z, x), z]), np.array(place, float))
+    return Placement(frame_about(z), np.array(place, float))
 
 
 def read_frame(places: list[Floats]) -> Placement:

@@ -88,7 +88,7 @@ def entry(function: Callable[..., Any]) -> Any:
 class Kernel:
     """A compiled function, compiled for each set of argument types at the first call with them.
 
-    py_func: the Python function. inline: LLVM inlining attribute. exact: whether its rounding matters. seldom:
+    py_func: the Python function. inline: LLVM inlining attribute. exact: whether its rounding matters. cold_code:
     whether it is rarely called. from_disk: how often compiled code was found on disk.
     """
 

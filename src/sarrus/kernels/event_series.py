@@ -6,7 +6,8 @@ to 1, all series follow from those of the forms by Cauchy products:
     component, velocity     x;  x'
     squared length, speed   sum x^2;  sum x'^2
     travel                  sum x a,  a the axis as further forms
-    angle                   (c^2 + s^2) theta' = c s' - s c',  c = u . m, s = b . m
+    angle                   (c^2 + s^2) theta' = c s' - s c';  in the plane c, s are forms, and the angle between
+                            two bodies is the difference of two such angles; in space c = u . m, s = b . m
     tension of a spring     l^2 = sum x^2, P(l, l')
     energy                  1/2 v^T M v, by the balance of energy where that holds; -Q^T q, springs
 
@@ -27,7 +28,7 @@ from .elements import spring
 from .event_zeros import AWAY, CROSSING, KIND, MONOTONE, OPEN, RATE, TIME, WIDTH
 from .event_zeros import VALUE as NEAR
 from .forms import eval_energy
-from .polynomials import cauchy, cauchy_rates, eval_piece, eval_series
+from .polynomials import cauchy, eval_piece, eval_series
 from .recording import sample
 
 # Kinds of quantities: first linear ones, then squares, each of forms and of their rates.
@@ -43,6 +44,8 @@ FIRST_NUMBER = 1
 MORE_TERMS, LAST_TERMS = 6, 3
 # Share of the band to which the balance of energy has to agree with the velocities.
 AS_BALANCED = 0.1
+# Polynomials up to this order may interpolate the states at the ends of a step instead of solving the equations.
+INTERPOLATED = 7
 # Least number of terms of series that are no polynomials.
 FEWEST_TERMS = 20
 # What an interval needs besides `event_zeros`: its series does not decrease.
@@ -76,7 +79,7 @@ class EventIntervals(NamedTuple):
     """A quantity on some steps, one row each.
 
     b: Bernstein coefficients of f, only the first and the last where `known` says enough; powers: the series as
-    read, only its first term where that was sufficient; sizes: the largest size so far.
+    read, of angles only, and only its first term unless the interval is open; sizes: the largest size so far.
     """
 
     b: Floats
@@ -187,37 +190,72 @@ def set_length(x, order, last, square, length):
 
 
 @noinline
-def set_angle(quantity, order, last, accuracy, near, space):
-    """Series of an angle with its turns counted from `near`, from two forms, or from the vectors u, b, m."""
-    c, s, rate, size, f = space.part[0], space.part[1], space.part[2], space.part[3], space.f
-    for k in range(last + 2):
-        c[k] = 0.0
-        s[k] = 0.0
-    if len(quantity.origin) == 2:
-        for k in range(order + 1):
-            c[k] = space.x[0, k]
-            s[k] = space.x[1, k]
-    else:
-        for i in range(3):
-            add_product(1.0, space.x[i], space.x[6 + i], order, last, c)
-            add_product(1.0, space.x[3 + i], space.x[6 + i], order, last, s)
+def turning(c, s, order, k):
+    """Coefficient k of c s' - s c': the sum over a + b = k + 1 of (b - a) (c_a s_b - s_a c_b), a < b."""
+    total, m = 0.0, k + 1
+    for a in range(max(0, m - order), (m + 1) // 2):
+        total += (m - 2.0 * a) * (c[a] * s[m - a] - s[a] * c[m - a])
+    return total
+
+
+@noinline
+def add_turning(factor, c, s, order, last, accuracy, rate, size, f):
+    """f += factor times the series of the angle of (c, s) without its value at the start; rate, size: memory."""
     off = 0.0
     for i in range(3):
-        cosine, sine = eval_series(c, last, 0.5 * i), eval_series(s, last, 0.5 * i)
+        cosine, sine = eval_series(c, order, 0.5 * i), eval_series(s, order, 0.5 * i)
         off = max(off, abs(cosine * cosine + sine * sine - 1.0))
     for k in range(last):
-        rate[k] = cauchy_rates(c, s, k) - cauchy_rates(s, c, k)
+        rate[k] = turning(c, s, order, k)
     # written so that nan takes this way too
     if not off <= accuracy:
         for k in range(last + 1):
             size[k] = 0.0
-        add_product(1.0, c, c, last, last, size)
-        add_product(1.0, s, s, last, last, size)
+        add_product(1.0, c, c, order, last, size)
+        add_product(1.0, s, s, order, last, size)
         for k in range(last):
             rate[k] = (rate[k] - cauchy(rate, size, 0, k, k)) / size[0]
-    f[0] = unwrap_angle(np.arctan2(s[0], c[0]), near)
     for k in range(last):
-        f[k + 1] = rate[k] / (k + 1.0)
+        f[k + 1] += factor * rate[k] / (k + 1.0)
+
+
+@noinline
+def set_angle(quantity, order, last, accuracy, near, space):
+    """Series of an angle, turns counted from `near`: of one or two pairs of forms, or of the vectors u, b, m."""
+    rate, size, f, x = space.part[2], space.part[3], space.f, space.x
+    forms = len(quantity.origin)
+    if forms <= 4:
+        add_turning(1.0, x[forms - 2], x[forms - 1], order, last, accuracy, rate, size, f)
+        if forms == 4:
+            add_turning(-1.0, x[0], x[1], order, last, accuracy, rate, size, f)
+    else:
+        c, s = space.part[0], space.part[1]
+        for k in range(last + 2):
+            c[k] = 0.0
+            s[k] = 0.0
+        for i in range(3):
+            add_product(1.0, x[i], x[6 + i], order, last, c)
+            add_product(1.0, x[3 + i], x[6 + i], order, last, s)
+        add_turning(1.0, c, s, last, last, accuracy, rate, size, f)
+    f[0] = angle_at_end(quantity, 0, near, x)
+
+
+@noinline
+def angle_at_end(quantity, order, near, x):
+    """The angle of the forms at the start of a step, order = 0, or at its end."""
+    forms, cosine, sine = len(quantity.origin), 0.0, 0.0
+    if forms == 2:
+        cosine, sine = eval_series(x[0], order, 1.0), eval_series(x[1], order, 1.0)
+    elif forms == 4:
+        a, b = eval_series(x[0], order, 1.0), eval_series(x[1], order, 1.0)
+        c, d = eval_series(x[2], order, 1.0), eval_series(x[3], order, 1.0)
+        cosine, sine = a * c + b * d, a * d - b * c
+    else:
+        for i in range(3):
+            m = eval_series(x[6 + i], order, 1.0)
+            cosine += eval_series(x[i], order, 1.0) * m
+            sine += eval_series(x[3 + i], order, 1.0) * m
+    return unwrap_angle(np.arctan2(sine, cosine), near)
 
 
 @kernel
@@ -244,12 +282,18 @@ def set_load_form(loads, a, qc, order, h, x):
 @noinline
 def add_potential(form, loads, qc, order, last, h, factor, space):
     """Add the series of the potential energy of constant forces and springs."""
-    f, scale = space.f, factor
+    f, linear = space.f, space.part[0]
     for k in range(order + 1):
-        s = 0.0
-        for i in range(len(space.q)):
-            s += form.Q[i] * qc[k, i]
-        f[k] -= s * scale
+        linear[k] = 0.0
+    for i in range(len(space.q)):
+        weight = form.Q[i]
+        # most coordinates have no weight
+        if weight != 0.0:
+            for k in range(order + 1):
+                linear[k] += weight * qc[k, i]
+    scale = factor
+    for k in range(order + 1):
+        f[k] -= linear[k] * scale
         scale *= h
     if loads is not None:
         for n in range(len(loads.springs.first)):
@@ -300,7 +344,8 @@ def set_energy(form, loads, quantity, pieces, n, order, last, h, balanced, space
     """Series of an energy.
 
     The kinetic energy is that at the start of the step, minus the change of the potential energy, plus the work,
-    if that agrees with the velocities in the middle and at the end of the step; otherwise it is multiplied out.
+    if that agrees with the velocities at the end of the step, and in the middle too if the polynomial only
+    interpolates states; otherwise it is multiplied out.
     """
     qc, f = pieces.coefficients[n], space.f
     kinetic, potential = quantity.numbers[KINETIC], quantity.numbers[POTENTIAL]
@@ -317,8 +362,11 @@ def set_energy(form, loads, quantity, pieces, n, order, last, h, balanced, space
                 f[k] += pieces.angle_and_work_series[n, len(loads.torsions.first), k] * scale
             scale *= h
     off, size = 0.0, 0.0
+    interpolates = order <= INTERPOLATED or qc.shape[1] > len(space.q)
     for i in range(3):
-        eval_piece(qc, order, 0.5 * i * h, space.q, space.v)
+        if i == 1 and not interpolates:
+            continue
+        eval_piece(qc, order if i > 0 else min(order, 1), 0.5 * i * h, space.q, space.v)
         T, V = eval_energies_at(form, loads, space)
         read = kinetic * T + potential * V
         if i == 0:
@@ -391,20 +439,60 @@ def set_series(form, loads, quantity, pieces, n, last, wanted, near, space):
 
 
 @noinline
-def bound_forms(quantity, order, space):
+def bound_forms(first, last, order, x):
     """Length of x_0 of a vector of forms, bounds of the lengths of sums: of x_k and k x_k, k > 0; k > 1."""
     zeroth, change, rates, more = 0.0, 0.0, 0.0, 0.0
-    for r in range(len(quantity.origin)):
-        x = space.x[r]
+    for r in range(first, last):
+        y = x[r]
         a, b = 0.0, 0.0
         for k in range(1, order + 1):
-            a += abs(x[k])
-            b += k * abs(x[k])
-        zeroth += x[0] * x[0]
+            a += abs(y[k])
+            b += k * abs(y[k])
+        zeroth += y[0] * y[0]
         change += a * a
         rates += b * b
-        more += (b - abs(x[1])) ** 2
+        more += (b - abs(y[1])) ** 2
     return np.sqrt(zeroth), np.sqrt(change), np.sqrt(rates), np.sqrt(more)
+
+
+@noinline
+def bound_angle(quantity, order, x):
+    """Bound of the change of an angle on a step; infinite if its vectors are not about unit vectors.
+
+    The radius of a pair of forms, about 1, may be smaller between the ends of the step. In space |theta'| is at
+    most the length of (c', s'), and |c'| is at most |u'| |m| + |u| |m'|, where all lengths are about 1.
+    """
+    forms, turned = len(quantity.origin), 0.0
+    if forms <= 4:
+        for first in range(0, forms, 2):
+            zeroth, change, rates, _ = bound_forms(first, first + 2, order, x)
+            turned += rates / max(zeroth - change, 0.5)
+            if not abs(zeroth - 1.0) < 0.1:
+                turned = np.inf
+        return turned
+    radius, _, rates_m, _ = bound_forms(6, 9, order, x)
+    for first in range(0, 6, 3):
+        zeroth, _, rates, _ = bound_forms(first, first + 3, order, x)
+        turned += (rates + rates_m) ** 2
+        radius = max(radius, zeroth)
+    return 1.25 * np.sqrt(turned) if radius < 1.05 else np.inf
+
+
+@noinline
+def slope_of_angle(quantity, order, x):
+    """Rate at the start of a step of an angle in the plane, and a bound of its change on the step."""
+    slope, change_of_slope, factor = 0.0, 0.0, 1.0
+    for r in range(len(quantity.origin) - 2, -1, -2):
+        zeroth, change, rates, more = bound_forms(r, r + 2, order, x)
+        slope += factor * (x[r, 0] * x[r + 1, 1] - x[r + 1, 0] * x[r, 1])
+        off = 0.0
+        for i in range(3):
+            cosine, sine = eval_series(x[r], order, 0.5 * i), eval_series(x[r + 1], order, 0.5 * i)
+            off = max(off, abs(cosine * cosine + sine * sine - 1.0))
+        # the rate is c s' - s c' over the square of the radius, which differs from 1 by about `off`
+        change_of_slope += zeroth * more + change * rates + 4.0 * off * (zeroth + change) * rates
+        factor = -1.0
+    return slope, change_of_slope
 
 
 @noinline
@@ -431,16 +519,18 @@ def exclude(quantity, pieces, n, wanted, size, near, space):
         wanted[EXTREMES] > 0.0,
     )
     h = pieces.starts[n + 1] - pieces.starts[n]
-    plane = kind == ANGLE and len(quantity.origin) == 2
-    if not plane and kind != TENSION and (kind <= VELOCITY or kind > SPEED_SQUARE):
+    forms = len(quantity.origin)
+    if kind <= VELOCITY or kind > TENSION or kind == TRAVEL:
         return OPEN
-    zeroth, change, rates, more = bound_forms(quantity, order, space)
+    if kind == ANGLE:
+        return exclude_angle(quantity, order, wanted, size, near, space)
+    zeroth, change, rates, more = bound_forms(0, forms, order, space.x)
     if kind <= SPEED_SQUARE:
         f[0], f[1] = zeroth * zeroth, end_of_forms(quantity, order, space)
         gap = abs(near - f[0]) if near == near else 0.0
         if extremes:
             slope = 0.0
-            for r in range(len(quantity.origin)):
+            for r in range(forms):
                 slope += space.x[r, 0] * space.x[r, 1]
             if abs(slope) > zeroth * more + change * rates + gap:
                 return MONOTONE
@@ -450,16 +540,6 @@ def exclude(quantity, pieces, n, wanted, size, near, space):
             band = wanted[SHARE] * max(size, zeroth + change)
             if abs(zeroth - np.sqrt(wanted[LEVEL])) > change + gap + 2.0 * band:
                 return AWAY
-    elif plane and not extremes:
-        f[0] = unwrap_angle(np.arctan2(space.x[1, 0], space.x[0, 0]), near)
-        cosine, sine = eval_series(space.x[0], order, 1.0), eval_series(space.x[1], order, 1.0)
-        f[1] = unwrap_angle(np.arctan2(sine, cosine), f[0])
-        gap = abs(near - f[0]) if near == near else 0.0
-        # the radius, about 1, may be smaller between the ends
-        turned = rates / max(zeroth - change, 0.5)
-        band = wanted[SHARE] * max(size, abs(f[0]) + turned)
-        if turned < 3.0 and abs(f[0] - wanted[LEVEL]) > turned + gap + band:
-            return AWAY
     elif kind == TENSION and not extremes and zeroth > 2.0 * change:
         p = quantity.numbers[FIRST_NUMBER:]
         if p[spring.DAMPING] != 0.0 and pieces.coefficients.shape[2] > len(space.q):
@@ -480,6 +560,31 @@ def exclude(quantity, pieces, n, wanted, size, near, space):
         if abs(f[0] - wanted[LEVEL]) > moved + gap + band:
             return AWAY
     return OPEN
+
+
+@noinline
+def exclude_angle(quantity, order, wanted, size, near, space):
+    """The same for an angle: it changes by at most the sum of k |x_k|, and so does its rate."""
+    f, x = space.f, space.x
+    turned = bound_angle(quantity, order, x)
+    # turns are counted from the start of the step to its end
+    if not turned < 3.0:
+        return OPEN
+    f[0] = angle_at_end(quantity, 0, near, x)
+    gap = abs(near - f[0]) if near == near else 0.0
+    if wanted[EXTREMES] == 0.0:
+        band = wanted[SHARE] * max(size, abs(f[0]) + turned)
+        if not abs(f[0] - wanted[LEVEL]) > turned + gap + band:
+            return OPEN
+        f[1] = angle_at_end(quantity, order, f[0], x)
+        return AWAY
+    if len(quantity.origin) > 4:
+        return OPEN
+    slope, change_of_slope = slope_of_angle(quantity, order, x)
+    if not abs(slope) > change_of_slope + gap:
+        return OPEN
+    f[1] = angle_at_end(quantity, order, f[0], x)
+    return MONOTONE
 
 
 @kernel
@@ -552,12 +657,11 @@ def fill_intervals(form, loads, quantity, pieces, wanted, before, to_bernstein, 
         if known[n] == OPEN:
             gap = abs(near - f[0]) if near == near else 0.0
             known[n] = examine(last, wanted, size, gap, f)
-            for k in range(last + 1):
+            for k in range(powers.shape[1]):
                 powers[n, k] = f[k]
-        else:
+        elif powers.shape[1] > 0:
             # angles of other times are next to this one
-            for k in range(last + 1):
-                powers[n, k] = f[0] if k == 0 else 0.0
+            powers[n, 0] = f[0]
         f[0] -= wanted[LEVEL]
         b[n, 0] = f[0] * wanted[FACTOR]
         b[n, last] = (end - wanted[LEVEL]) * wanted[FACTOR]
@@ -619,9 +723,13 @@ def read_state(form, loads, quantity, q, v, angles, near):
     if kind <= VELOCITY:
         return read_form(quantity, 0, q, v, rates)
     if kind == ANGLE:
-        if len(quantity.origin) == 2:
-            x = read_form(quantity, 0, q, v, False)
-            y = read_form(quantity, 1, q, v, False)
+        forms = len(quantity.origin)
+        if forms <= 4:
+            x = read_form(quantity, forms - 2, q, v, False)
+            y = read_form(quantity, forms - 1, q, v, False)
+            if forms == 4:
+                a, b = read_form(quantity, 0, q, v, False), read_form(quantity, 1, q, v, False)
+                x, y = a * x + b * y, a * y - b * x
         else:
             for i in range(3):
                 m = read_form(quantity, 6 + i, q, v, False)

@@ -16,7 +16,8 @@ Values smaller than the band are not distinguished from zero; the band is wider 
 
     crossing          a zero, with the function outside the band and of opposite sign on both sides of it
     tangent contact   the function enters the band (also by two close zeros) and leaves it with the same sign
-    extreme           before and after it the function is farther away than the band
+    extreme           before and after it the function is farther away than the band; if the function is the square
+                      of a quantity, the root of it is
 
 The start is not an event: a function that begins inside the band must leave it first. A function that enters the
 band and stays there is not an event either: it settles at the value.
@@ -33,6 +34,8 @@ from .compiler import entry, kernel, noinline
 
 # Number of places inside the band after which a function has settled, or an extreme is flat.
 MOST_INSIDE = 64
+# Which extremes are searched: none, but zeros; those of the function; those of its root.
+NONE, OF_VALUES, OF_SQUARES = 0, 1, 2
 # Kinds of events.
 CROSSING, TANGENT, MAXIMUM, MINIMUM = 0.0, 1.0, 2.0, 3.0
 # Columns of a place: time, value, length of its interval [s], whether it is a located zero, rate there [1/s].
@@ -43,22 +46,16 @@ KIND, SIGN = 5, 6
 FOUND = 7
 # State: number of events found, sign of the function (of its slope for extremes), whether the run continues after
 # an event with that sign, number of places inside the band (since the last extreme), time of settling, value at
-# the end of the last interval and whether there is one; for extremes the lowest and the highest place.
-COUNT, SIDE, CONTINUES, INSIDE, SETTLED, END, HAS_END, HAS_PLACE, LOW, HIGH = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    13,
-)
-STATE = 18
+# the end of the last interval and whether there is one; for extremes whether there is a place, the largest value
+# so far and the error of squares relative to it, the lowest and the highest place.
+COUNT, SIDE, CONTINUES, INSIDE, SETTLED, END, HAS_END, HAS_PLACE, LARGEST, ERROR = range(10)
+LOW = ERROR + 1
+HIGH = LOW + PLACE
+STATE = HIGH + PLACE
 # What is known about an interval: nothing, it excludes events, the function is monotone on it.
 OPEN, AWAY, MONOTONE = 0, 1, 2
+# Places closer to the end than this are there, relative to the last interval.
+AT_END = 1e-6
 # Halvings of an interval, and coefficients that are rounding, relative to the largest.
 MOST_HALVINGS, ROUNDING = 40, 1e-15
 # Iterations of Newton's method, safeguarded by bisection, and the step that is the last one.
@@ -78,9 +75,13 @@ class EventDetector(NamedTuple):
     ends: Floats
 
 
-def make_detector(side: int, terms: int, room: int) -> EventDetector:
-    """Memory of a search; side: the sign of the function before its start, if it continues; terms: n + 1."""
+def make_detector(side: int, terms: int, room: int, error: float = 0.0) -> EventDetector:
+    """Memory of a search; side: the sign of the function before its start, if it continues; terms: n + 1.
+
+    error: of squares whose extremes are searched, relative to the largest one.
+    """
     state = np.zeros(STATE)
+    state[ERROR] = error
     state[SIDE], state[CONTINUES], state[SETTLED] = side, float(side != 0), np.nan
     depth = MOST_HALVINGS + 2
     return EventDetector(
@@ -171,16 +172,28 @@ def set_place(state, at, time, value, width):
     state[INSIDE] = 0.0
 
 
+@kernel
+def width_of_band(d, extremes, band, high, low):
+    """Differences of the function that are not distinguished: the band, or that of squares."""
+    if extremes == OF_SQUARES:
+        roots = np.sqrt(max(high, 0.0)) + np.sqrt(max(low, 0.0))
+        return band * roots + d.state[ERROR] * d.state[LARGEST]
+    return band
+
+
 @noinline
-def read_extreme(d, time, value, band, width):
+def read_extreme(d, extremes, time, value, band_of_quantity, width):
     """Process the next place of a function that may have an extreme."""
     state = d.state
+    state[LARGEST] = max(state[LARGEST], abs(value))
     if state[HAS_PLACE] == 0.0:
         set_place(state, LOW, time, value, width)
         set_place(state, HIGH, time, value, width)
         state[HAS_PLACE] = 1.0
         return
     state[INSIDE] += 1.0
+    other = state[HIGH + VALUE] if state[SIDE] >= 0.0 else state[LOW + VALUE]
+    band = width_of_band(d, extremes, band_of_quantity, value, other)
     # on a flat extreme any instant is as good
     reach = band if state[SIDE] != 0.0 and state[INSIDE] > MOST_INSIDE else 0.0
     if state[SIDE] >= 0.0 and value > state[HIGH + VALUE] - reach:
@@ -202,26 +215,38 @@ def read_extreme(d, time, value, band, width):
 @entry
 def read_place(d, extremes, time, value, band, width, is_zero, rate):
     """Process the next place."""
-    if extremes:
-        read_extreme(d, time, value, band, width)
+    if extremes != NONE:
+        read_extreme(d, extremes, time, value, band, width)
     else:
         read_crossing(d, time, value, band, width, is_zero, rate)
 
 
 @entry
-def finish_search(d, extremes):
-    """The run ends: zeros among the last places count; whether it ends at an extreme is unknown."""
+def finish_search(d, extremes, rounding):
+    """The run ends: a zero among the last places counts; whether it ends at an extreme is unknown.
+
+    rounding: of the function. If it is zero to rounding at the end, it reaches zero there; if it was so before, it
+    has settled. A function that a run continues with has never left the band.
+    """
     count = int(d.state[INSIDE])
-    if extremes or count == 0:
+    if extremes != NONE or count == 0 or d.state[CONTINUES] > 0.0:
         return
-    zeros, only, deepest, side = 0, 0, 0, d.state[SIDE]
+    zeros, only, deepest, first, side = 0, 0, 0, -1, d.state[SIDE]
     for k in range(count):
         if d.inside[k, ZERO] > 0.0:
             zeros += 1
             only = k
+        if first < 0 and abs(d.inside[k, VALUE]) <= rounding:
+            first = k
         if side * d.inside[k, VALUE] < side * d.inside[deepest, VALUE]:
             deepest = k
-    if zeros == 1:
+    last = d.inside[count - 1]
+    if abs(last[VALUE]) <= rounding:
+        if last[TIME] - d.inside[first, TIME] <= AT_END * last[WIDTH]:
+            add_found(d, d.inside[first], CROSSING, side)
+        elif d.state[SETTLED] != d.state[SETTLED]:
+            d.state[SETTLED] = d.inside[first, TIME]
+    elif zeros == 1:
         add_found(d, d.inside[only], CROSSING, side)
     elif deepest < count - 1:
         # at the end of the run the function may not have reached its minimum
@@ -273,7 +298,7 @@ def read_monotone(d, b, n, low, high, t, h, band, extremes, work):
     """Process a monotone part of an interval, from low to high: its start, its zero, its end."""
     first, last = t + low * h, t + high * h
     read_place(d, extremes, first, b[0], band, h, False, 0.0)
-    if not extremes and b[0] * b[n] < 0.0:
+    if extremes == NONE and b[0] * b[n] < 0.0:
         x = solve_bernstein(b, n, work)
         _, rate = eval_bernstein(b, n, x, work)
         rate = rate / max((high - low) * h, 1e-300)
@@ -311,10 +336,13 @@ def search_interval(d, n, t, h, band, extremes, work, slopes):
                 if sign * now < 0.0:
                     changes += 1
                 sign = now
-        if not extremes and (least > band or most < -band):
+        if extremes == NONE and (least > band or most < -band):
             top -= 1
             continue
-        flat = (most - least if extremes else max(most, -least)) <= band
+        flat = max(most, -least) <= band
+        if extremes != NONE:
+            d.state[LARGEST] = max(d.state[LARGEST], most, -least)
+            flat = most - least <= width_of_band(d, extremes, band, most, least)
         rounding = steepest <= ROUNDING * max(abs(most), abs(least))
         halved = d.ends[top, 1] - d.ends[top, 0] < 2.0**-MOST_HALVINGS
         if changes == 1 and slopes[0] * slopes[n - 1] < 0.0:

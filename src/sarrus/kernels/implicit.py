@@ -47,6 +47,7 @@ from .solve import (
     eliminate_pair,
     factorise,
     solve_gaps,
+    solve_once,
     solve_pair,
 )
 from .stepping import (
@@ -58,7 +59,6 @@ from .stepping import (
     add_mass_times,
     check_state,
     judge_correction,
-    solve_system,
     subtract_multiplier_force,
 )
 
@@ -160,7 +160,7 @@ def correct_position(form, ws, J, system, stale, mu, counters):
     add_mass_times(form, 1.0, ws.dq, ws.b)
     subtract_multiplier_force(form, J, mu, ws.b)
     refactorise(form, ws, J, stale, counters)
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_once(form, ws.J, ws.L, ws.b)
     add_multipliers(form, ws.b, mu)
     return add_correction(form, ws.b, 1.0, 0.0, q)
 
@@ -177,7 +177,7 @@ def correct_both(form, ws, J, system, stale, mu, counters):
     start_residual(form, ws, system.scale)
     add_mass_times(form, 1.0, ws.dq, ws.b)
     subtract_multiplier_force(form, J, mu, ws.b)
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_once(form, ws.J, ws.L, ws.b)
     add_multipliers(form, ws.b, mu)
     size = add_correction(form, ws.b, part, 0.0, v)
     # Configuration: project the one that the velocity leads to onto the constraints, orthogonally in the mass
@@ -187,7 +187,7 @@ def correct_both(form, ws, J, system, stale, mu, counters):
         ws.dq[i] = system.both.base[i] + part * v[i] - q[i]
     start_residual(form, ws, 0.0)
     add_mass_times(form, 1.0, ws.dq, ws.b)
-    solve_system(form, ws.J, ws.L, ws.b)
+    solve_once(form, ws.J, ws.L, ws.b)
     return add_correction(form, ws.b, 1.0, size, q)
 
 
@@ -270,6 +270,26 @@ def project_rates(form, ws, x):
         x[i] += ws.x[form.pos_q[i]]
 
 
+@noinline
+def start_run(form, ws, refinements, scale, start, mu, counters):
+    """Acceleration and multipliers mu = scale lam at the start of a run."""
+    accelerate(form, ws, None, 0.0, 0.0, 0.0, refinements, start[0], start[1], start[2], mu)
+    counters[FACTORISATIONS] += 1
+    for c in range(len(mu)):
+        mu[c] *= scale
+
+
+@kernel
+def end_step(form, ws, converged, end, counters):
+    """Check and count a step, with the forms of its end in ws.e; returns FULL or the reason to stop there."""
+    reason = check_state(eval_constraints(form, ws.e, ws.phi), end)
+    if reason == FULL and not converged:
+        reason = NOT_CONVERGED
+    if reason == FULL:
+        counters[STEPS] += 1
+    return reason
+
+
 @entry
 def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
     """Trapezoidal rule with augmented Lagrangian and projections; returns the reason and the number of steps.
@@ -280,10 +300,7 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
     nq = len(form.Q)
     scale = 0.25 * h * h
     if fresh:
-        accelerate(exact, ws, None, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
-        counters[FACTORISATIONS] += 1
-        for c in range(len(mu)):
-            mu[c] *= scale
+        start_run(exact, ws, 2, scale, store[0], mu, counters)
     q_hat = ws.q
     for n in range(store.shape[0] - 1):
         q0, v0, a0 = store[n, 0], store[n, 1], store[n, 2]
@@ -312,13 +329,9 @@ def advance_ali3(form, exact, ws, J, h, tolerance, fresh, mu, store, counters):
         eval_form_rates(form, a, ws.de)
         add_constraint_rates(form, ws.e, ws.de, ws.phi)
         project_rates(form, ws, a)
-        opening = eval_constraints(form, ws.e, ws.phi)
-        reason = check_state(opening, store[n + 1])
+        reason = end_step(form, ws, converged, store[n + 1], counters)
         if reason != FULL:
             return reason, n
-        if not converged:
-            return NOT_CONVERGED, n
-        counters[STEPS] += 1
     return FULL, store.shape[0] - 1
 
 
@@ -347,10 +360,7 @@ def advance_generalized_alpha(
     v_scale = h * gamma * (1.0 - alpha_f) / (1.0 - alpha_m)
     scale = q_scale if index == 3 else v_scale
     if fresh:
-        accelerate(form, ws, None, 0.0, 0.0, 0.0, 2, store[0, 0], store[0, 1], store[0, 2], mu)
-        counters[FACTORISATIONS] += 1
-        for c in range(len(mu)):
-            mu[c] *= scale
+        start_run(form, ws, 2, scale, store[0], mu, counters)
         for i in range(nq):
             auxiliary[i] = store[0, 2, i]
     hat, base = ws.q, ws.v
@@ -393,13 +403,9 @@ def advance_generalized_alpha(
             a[i] = (1.0 - alpha_m) / (1.0 - alpha_f) * new + past
             auxiliary[i] = new
         eval_forms(form, q, ws.e)
-        opening = eval_constraints(form, ws.e, ws.phi)
-        reason = check_state(opening, store[n + 1])
+        reason = end_step(form, ws, converged, store[n + 1], counters)
         if reason != FULL:
             return reason, n
-        if not converged:
-            return NOT_CONVERGED, n
-        counters[STEPS] += 1
     return FULL, store.shape[0] - 1
 
 
@@ -413,10 +419,7 @@ def advance_energy_momentum(form, ws, U, J_start, J_middle, J_end, h, fresh, mu,
     scale = 0.5 * h * h
     dq = ws.dq
     if fresh:
-        accelerate(form, ws, None, 0.0, 0.0, 0.0, -1, store[0, 0], store[0, 1], store[0, 2], mu)
-        for c in range(len(mu)):
-            mu[c] *= scale
-        counters[FACTORISATIONS] += 1
+        start_run(form, ws, -1, scale, store[0], mu, counters)
     eval_forms(form, store[0, 0], ws.e)
     eval_jacobian(form, ws.e, J_start)
     for n in range(store.shape[0] - 1):
@@ -434,11 +437,7 @@ def advance_energy_momentum(form, ws, U, J_start, J_middle, J_end, h, fresh, mu,
             a[i] = (v[i] - v0[i]) / h
         eval_forms(form, q, ws.e)
         eval_jacobian(form, ws.e, J_start)
-        opening = eval_constraints(form, ws.e, ws.phi)
-        reason = check_state(opening, store[n + 1])
+        reason = end_step(form, ws, converged, store[n + 1], counters)
         if reason != FULL:
             return reason, n
-        if not converged:
-            return NOT_CONVERGED, n
-        counters[STEPS] += 1
     return FULL, store.shape[0] - 1

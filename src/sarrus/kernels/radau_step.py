@@ -45,6 +45,7 @@ from .radau_stages import (
 )
 from .return_codes import DONE, FULL, NOT_FINITE, SWITCHING, TOO_SHORT
 from .solve import eval_pivots, factorise, learn_pivots
+from .step_control import LOOSEST, NOISE, TRIES
 from .stepping import add_time, largest
 from .switches import ROUNDING as FORCE_ROUNDING
 from .switches import eval_share, find_jump, look_between, weigh_difference
@@ -83,18 +84,15 @@ SLACK = 10.0
 # A step is repeated if its error estimate exceeds the target by this factor: the estimate fluctuates, and the true
 # error is far smaller.
 REPEATED_ERROR = 2.0
-# The kinetic energy may differ from the work of the forces by this many tolerances of the energy exchanged; NOISE
-# is the possible effect of rounding in a long chain. Ten times the value of the series method: the work is a sum
-# over three stages, not the integral of the motion's polynomials.
+# The kinetic energy may differ from the work of the forces by this many tolerances of the energy exchanged. Ten
+# times the value of the series method: the work is a sum over three stages, not the integral of the motion's
+# polynomials.
 ENERGY_SLACK = 1e4
-NOISE = 1e-9
 # With steps below this part of the run, it would not end in reasonable time.
 SHORTEST = 1e-12
-# Near a singular configuration rounding may prevent any step: after this many trials all tolerances are relaxed by
-# a factor of ten, up to LOOSEST.
-TRIES = 4
+# Near a singular configuration rounding may prevent any step: after TRIES trials, which have these lengths in
+# lengths of the first, all tolerances are relaxed by a factor of ten, up to LOOSEST.
 OTHERS = np.array([1.0, 0.7, 1.4, 0.4])
-LOOSEST = 1e-5
 # Trials near a singularity and trials that are not may alternate endlessly. Halving a step to SHORTEST takes 40.
 MOST_TRIES = 200
 

@@ -202,7 +202,7 @@ def sample_outputs(form, out, loads, rules, readings, record, output, ends, t0, 
 
 
 @kernel
-def start_record(form, loads, kept, record):
+def start_record(loads, kept, record):
     """Initialise the quantities that are measured from the start on."""
     if loads is not None:
         eval_load_forms(loads, kept.state[0])
@@ -274,8 +274,8 @@ def run(form, ws, out, loads, rules, readings, kept, step, record, output):
     out: a workspace for outputs, whose reference pivots are those of ws. step: memory of one step. Outputs: kept,
     record, output.
     """
-    begin(form, ws, loads, rules.steps, 0.0, kept)
-    start_record(form, loads, kept, record)
+    begin(form, ws, loads, 0.0, kept)
+    start_record(loads, kept, record)
     reason = FULL
     ahead = shared(0)
     while reason == FULL:

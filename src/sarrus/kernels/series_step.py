@@ -333,7 +333,7 @@ def keep_angle_and_work(loads, known, carried, angle_and_work_series):
 
 
 @noinline
-def begin(form, ws, loads, rules, t, kept):
+def begin(form, ws, loads, t, kept):
     """Factorise K at the start of the steps and compute the reference values for their errors.
 
     Before the first step, also initialise the balance of the run.
@@ -707,7 +707,7 @@ def advance(form, ws, loads, rules, t, kept, pieces, watch):
     """
     starts, orders, coefficients, angle_and_work_series, reference_pivots = pieces
     counters = kept.counters
-    begin(form, ws, loads, rules, t, kept)
+    begin(form, ws, loads, t, kept)
     starts[0] = t
     ahead = 0
     for n in range(coefficients.shape[0]):

@@ -23,7 +23,7 @@ from .forms import (
     eval_jacobian,
 )
 from .return_codes import FULL, OVERFLOW, TORN
-from .solve import add_augmentation, factorise, refinements_for, solve_factored, solve_motion
+from .solve import factorise, refinements_for, solve_motion
 
 # Corrections (relative to a link) below this end an iteration when they grow.
 FINE = 1e-14
@@ -66,14 +66,6 @@ def subtract_multiplier_force(form, J, lam, b):
     """Subtract J^T lam from the first block of b, in elimination order."""
     for k in range(len(J)):
         b[form.pos_q[form.J_col[k]]] -= J[k] * lam[form.J_eq[k]]
-
-
-@kernel
-def solve_system(form, J, L, b):
-    """Solve K x = b in place with the factor at J, unknowns in elimination order."""
-    if len(form.K_A):
-        add_augmentation(form, J, b)
-    solve_factored(form, L, b)
 
 
 @kernel

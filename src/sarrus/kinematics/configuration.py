@@ -37,6 +37,25 @@ def in_space(vector: Floats) -> Floats:
     return np.append(vector, 0.0) if len(vector) == 2 else np.array(vector, dtype=float)
 
 
+def rows_in_space(vectors: Floats) -> Floats:
+    """Planar or 3-D vectors, one per row, as 3-D vectors."""
+    return np.pad(vectors, ((0, 0), (0, 3 - vectors.shape[1])))
+
+
+def frame_about(axis: Floats) -> Floats:
+    """A rotation matrix whose last column is a unit axis; exact for coordinate directions."""
+    other = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(other, axis)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def skew(vector: Floats) -> Floats:
+    """The matrix of the cross product with a vector from the left."""
+    x, y, z = vector
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
 def unit(vectors: Floats) -> Floats:
     """Unit vectors; zero stays zero."""
     size = np.linalg.norm(vectors, axis=-1, keepdims=True)

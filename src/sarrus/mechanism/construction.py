@@ -439,6 +439,11 @@ def _find_pin(m: Mechanism, given: Joint | Marker | str, what: str) -> Pin:
         if marker.name == name:
             return Pin(name, marker.body, marker.at)
     known = [j.name for j in m.joints] + [p.name for p in m.markers]
+    if name == GROUND or any(body.name == name for body in m.bodies):
+        raise MechanismError(
+            f"{what}: '{name}' is a body; links begin at a joint or a named point. Name a point of it by "
+            f"point('P', {name!r}, at) and give 'P'"
+        )
     raise MechanismError(
         f"{what}: no joint or point is called '{name}'; {describe_known(name, known)}. Add it by "
         f"point('{name}', body, at)"

@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..names import describe_known
 from ..thresholds import DRIVE_START, SAME_RATIO
-from ..tracing import UNUSABLE, is_usable, larger, largest, length_of
+from ..tracing import (
+    UNUSABLE,
+    TracedNumber,
+    UntracedError,
+    is_usable,
+    larger,
+    largest,
+    length_of,
+)
 from .bodies import Body, Marker
 from .elements import (
     Element,
@@ -365,6 +373,8 @@ class Coupling(Element):
     @property
     def fraction(self) -> Fraction:
         """The ratio as a fraction of integers, or the nearest fraction with few teeth."""
+        if isinstance(self.ratio, TracedNumber):
+            raise UntracedError(f"the ratio of coupling '{self.name}' decides its equations")
         return Fraction(self.ratio).limit_denominator(MOST_TEETH)
 
     def problems(self, known: NameRegistry) -> Iterator[str]:

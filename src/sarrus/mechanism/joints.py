@@ -71,8 +71,15 @@ class Joint(Element):
 
     @property
     def at(self) -> Floats | None:
-        """The point with its name, on its first body; a distance joint has none."""
+        """Its point on its first body; a distance joint has none."""
         return None if self.kind.row.is_link or not self.ends else self.ends[0].place
+
+    def carrier(self, ground: str) -> End:
+        """The end whose point has the joint's name: that of the second body, of the first if that is the ground.
+
+        The points of a slider and of its guide may differ along the axis.
+        """
+        return self.ends[0 if self.ends[1].body == ground else 1]
 
     @property
     def axis(self) -> Floats | None:

@@ -5,7 +5,7 @@
 Source: the Runge-Kutta method of order 8 of Dormand and Prince with step control [HairerNorsettWanner1993], as
 implemented in SciPy. The right-hand side is compiled, the integrator is not: a typical user setup. Outputs come
 from its interpolant of order 7. Its additional stages may lie next to a singular configuration that the step
-passed; where it opens the joints, outputs come from the polynomial of degree 5 through the ends of the step instead.
+passed; where it opens the joints, the polynomial of degree 5 through the ends of the step replaces it.
 """
 
 from __future__ import annotations

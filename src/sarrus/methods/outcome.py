@@ -76,6 +76,10 @@ class Record:
                 vars(part)[name] = values[:, rows] if name == "energies" else values[rows]
         return part
 
+    def derive(self) -> dict[str, Floats]:
+        """All quantities that are computed on access, by name."""
+        return {name: getattr(self, name) for name in DERIVED}
+
     def __add__(self, other: Record) -> Record:
         """Return the outputs of both records in sequence."""
         return join_records(self.model, [self, other])

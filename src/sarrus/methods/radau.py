@@ -20,6 +20,7 @@ from ..kernels.null_space import find_basis
 from ..kernels.radau_newton import DofBasis, StageLaneWorkspace, Stages, Tangent, make_rule
 from ..kernels.radau_stages import MOST_CORRECTIONS
 from ..kernels.simd import WIDTH, fill_lanes
+from ..kernels.step_control import BUFFER_BYTES
 from ..model import Model
 from ..model.order import make_factor
 from ..thresholds import NO_MASS, SINGULAR_ACCELERATION
@@ -44,8 +45,6 @@ MOST_DOF = 8
 FLOOR = 1e-11
 # user forces are evaluated at least this often in a run, so that a pulse of 1e-4 of its duration is detected
 LEAST_EVALUATIONS = 10_000
-# memory for the states between two recordings
-BUFFER_BYTES = 2_000_000
 
 
 def run(problem: Run) -> Outcome:

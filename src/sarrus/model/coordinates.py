@@ -52,6 +52,7 @@ from .vectors import (
     Row,
     Vector,
     add,
+    add_row,
     cleaned,
     combined,
     cross,
@@ -516,7 +517,5 @@ def _times(start: Vector, linear: Linear) -> Row:
     """A constant vector times a linear form."""
     out: Row = {}
     for x, row in zip(start, linear, strict=True):
-        for i, c in row.items():
-            part = x * c
-            out[i] = out[i] + part if i in out else part
+        add_row(out, x, row)
     return cleaned([out])[0]

@@ -67,15 +67,16 @@ def _placed_joints(c: PartArrays) -> tuple[list[str], list[str], Floats]:
     n, ground = len(c.joints), len(c.bodies)
     slides = c.are(lambda row: row.slides)
     first = np.cumsum(c.counts) - c.counts
-    owner = c.body[first + slides]
-    owner = np.where(slides & (owner == ground), c.body[first], owner)
+    # a slider and its guide may have different points: it is read at its own
+    second = slides & (c.body[first + slides] != ground)
+    owner = c.body[first + second]
     owner[c.joint[(c.body == ground) & ~slides[c.joint]]] = ground
     which = np.flatnonzero(c.has_place[:n] & ~c.are(lambda row: row.is_link))
     names = [*c.names, Mechanism.GROUND]
     return (
         [c.joint_names[i] for i in which.tolist()],
         [names[k] for k in owner[which].tolist()],
-        c.places.rows[which],
+        c.places.rows[c.place[(first + second)[which]]],
     )
 
 

@@ -284,7 +284,7 @@ def _describe_value(value: Any, decides: bool, key: list[Any], numbers: list[Sca
             _describe_value(x, isinstance(value, Table), key, numbers)
     elif decides or isinstance(value, str | bool | None):
         if isinstance(value, TracedNumber):
-            raise UntracedError("a number of a tape decides the topology")
+            raise UntracedError("it decides the equations of the model")
         key.append(value)
     elif isinstance(value, np.ndarray | np.generic):
         key.append(value.shape)

@@ -27,6 +27,7 @@ from ..progress import report
 from ..quantities import (
     clip_spike,
     clip_unbounded,
+    pin_angles,
     read_quantity,
     scales_of,
     show_number,
@@ -151,9 +152,13 @@ def _without_noise(result: Result, columns: Columns) -> Columns:
     for name, values in columns.items():
         unit = split_unit(name)[1]
         scales[unit] = max(scales.get(unit, 0.0), float(np.nanmax(np.abs(values), initial=0.0)))
-    return {
-        name: without_noise(values, scales[split_unit(name)[1]]) for name, values in columns.items()
-    }
+    # without angular acceleration, rounding is that of the centripetal one
+    scales["rad/s^2"] = max(scales["rad/s^2"], scales["rad/s"] ** 2)
+    out = {}
+    for name, values in columns.items():
+        unit = split_unit(name)[1]
+        out[name] = without_noise(values, scales[unit], unit)
+    return out
 
 
 def _without_spike(columns: Columns, notes: list[str]) -> Columns:
@@ -198,6 +203,9 @@ def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str
             keep(drives[name].joint, found)
         elif name in torsions:
             keep(torsions[name][0].joint, found)
+    for label, (joint, _, listed) in pin_angles(result.mechanism).items() if all_levels else ():
+        if listed:
+            keep(joint, {f"{label}.angle [rad]": read_quantity(result, f"{label}.angle").values})
     for k, name in enumerate(places):
         report(len(names) + k, len(names) + len(places))
         if not np.ptp(result.position(name), axis=0).any():

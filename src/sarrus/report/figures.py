@@ -15,12 +15,9 @@ from ..disk import write_file
 from ..outputs import new_output, new_outputs
 from ..problems import Figure, Problem
 from ..result import Result
+from ..runs.run_folder import MOST_POINTS
 from ..scene.draw import new_figure
-
-# a log axis cannot show a violation of exactly zero
-SMALLEST = 1e-18
-# more would not fit on a page
-MOST_POINTS = 6
+from ..scene.notebook_view import SMALLEST
 
 
 def load_early() -> None:

@@ -13,14 +13,13 @@ from ..arrays import Floats
 from ..runs.columns import LEVELS, Figure, Panel
 from ..runs.run_folder import RunFolder
 from ..scene import CROSSING
+from ..scene.notebook_view import SMALLEST
 from ..scene.player import pack
 from .curves import Curves, in_degrees, shown_name
 from .tables import show_setting
 
 # largest number of points of a curve; longer curves keep the extremes of each interval
 MOST_POINTS = 4000
-# a log axis cannot show exact zeros
-SMALLEST = 1e-18
 # number of colours and markers of the script; further curves are dashed
 COLORS = 12
 # pixels: a panel, the line above it for its label, margins above and below all

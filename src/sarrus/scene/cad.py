@@ -20,6 +20,7 @@ import scipy
 
 from ..arrays import Floats
 from ..disk import write_file
+from ..kinematics.configuration import rows_in_space
 from ..names import shown
 from .sketch import Sketch
 
@@ -185,7 +186,7 @@ def _document(scene: Scene, centers: Floats, turns: Floats) -> tuple[dict[str, A
     the scene.
     """
     sketch, pack = scene.sketch, _Pack()
-    start = _in_space(np.array(sketch.places).reshape(-1, sketch.dimension))
+    start = rows_in_space(np.array(sketch.places).reshape(-1, sketch.dimension))
     times = pack.add(scene.times.astype("<f4"), "SCALAR", FLOAT, bounds=True)
     nodes: list[dict[str, Any]] = []
     channels: list[dict[str, Any]] = []
@@ -279,7 +280,3 @@ def _quaternions(turns: Floats) -> Floats:
     flips = np.cumprod(np.where(np.einsum("ti,ti->t", q[1:], q[:-1]) < 0, -1.0, 1.0))
     q[1:] *= flips[:, None]
     return np.asarray(q)
-
-
-def _in_space(x: Floats) -> Floats:
-    return np.pad(x, ((0, 0), (0, 3 - x.shape[1])))

@@ -88,7 +88,7 @@ def draw_into(ax: Any, sides: Sequence[ResultCurves]) -> Any:
         for label, curves in side.panels.items():
             for letter, values in curves.items():
                 name = ".".join(w for w in (label.rpartition(" [")[0], letter) if w)
-                line = {"lw": 1.1, "ls": LINES[n % len(LINES)]}
+                line = {"lw": 1.1, "ls": LINES[n % len(LINES)], **_mark(side.x)}
                 ax.plot(side.x, values, label=as_shown(_named(name, sides, n)), **line)
     units = {label.rpartition(" [")[2] for side in sides for label in side.panels}
     ax.set_ylabel(" [".join(["", *sorted(units)]).strip() if len(units) > 1 else f"[{units.pop()}")
@@ -108,7 +108,7 @@ def _draw_panel(panel: Any, label: str, sides: Sequence[ResultCurves]) -> None:
     for n, side in enumerate(sides):
         for letter, values in side.panels.get(label, {}).items():
             shown = as_shown(_named(letter, sides, n))
-            line = {"lw": 1.1, "ls": LINES[n % len(LINES)], "label": shown}
+            line = {"lw": 1.1, "ls": LINES[n % len(LINES)], "label": shown, **_mark(side.x)}
             if letter in colors:
                 line["color"] = colors[letter]
             if label.startswith("violation"):
@@ -124,6 +124,11 @@ def _draw_panel(panel: Any, label: str, sides: Sequence[ResultCurves]) -> None:
         panel.legend(fontsize=7, ncols=3, frameon=False, **place)
     panel.grid(alpha=0.3, lw=0.5)
     panel.margins(x=0.01)
+
+
+def _mark(x: Floats) -> dict[str, str]:
+    """A marker for curves over a quantity that does not change: a line would have no length."""
+    return {} if len(x) > 1 and np.nanmax(x) > np.nanmin(x) else {"marker": "."}
 
 
 def _named(letter: str, sides: Sequence[ResultCurves], n: int) -> str:
@@ -191,7 +196,8 @@ def _write_names(axes: Any, flat: Floats, sketch: Sketch) -> None:
     # readable on bars of any colour
     halo = [withStroke(linewidth=2.5, foreground=PAPER)]
     for at, name in labels.items():
-        away = {"xytext": (6, 6), "textcoords": "offset points", "path_effects": halo}
+        # above the joints' symbols, which may be larger than the distance
+        away = {"xytext": (6, 6), "textcoords": "offset points", "path_effects": halo, "zorder": 7}
         axes.annotate(as_shown(name), at, fontsize=8, color=ACCENT, **away)
 
 

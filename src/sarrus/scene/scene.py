@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..arrays import Flags, Floats
+from ..kinematics.configuration import frame_about, read_rows
 from .sketch import GROUND, GUIDE, Sketch
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def make_scene(
     """Move a sketch by the coordinates and rates of a run, (n, nq) each."""
     motion = _Motion(bodies, sketch, q, v)
     points, speeds = motion.follow(sketch.owners, sketch.places)
-    sketch, far = _stretch_guides(sketch, points, motion)
+    sketch, far = _stretch_guides(sketch, points)
     if far:
         points, speeds = motion.follow(sketch.owners, sketch.places)
     return Scene(sketch, times, points, speeds, duration, marks=marks)
@@ -128,14 +128,12 @@ class _Motion:
     """Computes the motion of points of bodies."""
 
     def __init__(self, bodies: BodyRows, sketch: Sketch, q: Floats, v: Floats) -> None:
-        def read(rows: sparse.csr_array, x: Floats) -> Floats:
-            return np.asarray((rows @ x.T).T).reshape(len(x), rows.shape[0] // 3, 3)
-
         self.starts = np.zeros((len(sketch.centers), 3))
         self.starts[:, : sketch.dimension] = np.array(sketch.centers)
-        self.centers = self.starts + read(bodies.centers, q)
-        self.center_speeds = read(bodies.centers, v)
-        vectors, rates = bodies.starts + read(bodies.vectors, q), read(bodies.vectors, v)
+        self.centers = self.starts + read_rows(bodies.centers, q)
+        self.center_speeds = read_rows(bodies.centers, v)
+        vectors = bodies.starts + read_rows(bodies.vectors, q)
+        rates = read_rows(bodies.vectors, v)
         n, nb = len(q), len(bodies.names)
         # a, b, a x b of each body, and their rates
         self.frames, self.rates = np.zeros((n, nb, 3, 3)), np.zeros((n, nb, 3, 3))
@@ -185,7 +183,7 @@ class _Motion:
         return points[:, :, :dimension], speeds[:, :, :dimension]
 
 
-def _stretch_guides(sketch: Sketch, points: Floats, motion: _Motion) -> tuple[Sketch, bool]:
+def _stretch_guides(sketch: Sketch, points: Floats) -> tuple[Sketch, bool]:
     """Guides as long as the travel of their sliders."""
     places = list(sketch.places)
     changed = False
@@ -219,10 +217,7 @@ class Camera:
 
     def rows(self, up: Floats) -> Floats:
         """Directions right, up and towards the viewer, (3, 3), for a vertical `up`."""
-        side = np.eye(3)[int(np.argmin(np.abs(up)))]
-        a = np.cross(side, up)
-        a /= np.linalg.norm(a)
-        b = np.cross(up, a)
+        a, b, _ = frame_about(up).T
         s, t = np.radians(self.turn), np.radians(self.tilt)
         right = np.cos(s) * a + np.sin(s) * b
         back = -np.sin(s) * a + np.cos(s) * b

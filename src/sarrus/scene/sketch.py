@@ -251,7 +251,7 @@ class _Pencil:
         if joint.at is None:
             return None
         if row.slides:
-            return self._sliding(joint, joint.at, ground)
+            return self._sliding(joint, ground)
         point = self._pin(joint, joint.at)
         lines = []
         if row.axis == "each":
@@ -263,18 +263,25 @@ class _Pencil:
                 lines.append(self._across(body, joint.at, axis, AXIS))
         return Sign(joint.name, kind, joint.bodies, (point,), tuple(lines), ground)
 
-    def _sliding(self, joint: Joint, at: Floats, ground: bool) -> Sign:
+    def _sliding(self, joint: Joint, ground: bool) -> Sign:
         """A line or plane of the first body, with the point of the second on it."""
-        assert joint.axis is not None
         row, (first, second) = joint.kind.row, joint.bodies
-        ends = (self._point(first, at), self._point(second, at, True))
-        if row.on_plane:
-            lines = self._border(first, at, joint.axis)
-        else:
-            lines = [self._across(first, at, joint.axis, GUIDE)]
+        axis, guide, at = joint.axis, joint.at, joint.carrier(self.mechanism.GROUND).place
+        assert axis is not None
+        assert guide is not None
+        assert at is not None
+        if row.on_line:
+            # the guide is drawn where the slider is, which may be far from the guide's own point
+            apart = float((at - guide) @ axis / (axis @ axis))
+            guide = guide + apart * axis if apart else guide
+        ends = (self._point(first, guide), self._point(second, at, True))
+        line = not row.on_plane
+        lines = (
+            [self._across(first, guide, axis, GUIDE)] if line else self._border(first, guide, axis)
+        )
         if row.glyph == "slider":
             # the slider itself, a short piece of the axis that moves with the second body
-            lines.append(self._across(second, at, joint.axis, BLOCK))
+            lines.append(self._across(second, at, axis, BLOCK))
             self.blocks[second] = lines[-1]
         if "directions" in row.shares:
             self._carry(first, ends[0])

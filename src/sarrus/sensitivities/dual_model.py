@@ -24,6 +24,8 @@ from ..tracing import UntracedError
 # numbers of a form that depend on dimensions, and on masses and constant forces
 DRAWN = ("D_val", "e0", "sq_c", "bl_c", "phi0", "C_val")
 INERT = ("M_val", "Q", "K_M_val")
+# share of the derivatives of other numbers of the model below which a derivative is rounding
+ROUNDING = 1e-13
 
 
 class DefinitionNumbers(NamedTuple):
@@ -37,26 +39,16 @@ class DefinitionNumbers(NamedTuple):
 class DualModel:
     """A model, and for each parameter a model that contains the derivatives of all its numbers.
 
-    mechanism: the same mechanism with numbers of a `TangentTape`; slopes: derivatives of all numbers of the model;
-    known_numbers: these numbers, if they are known already.
+    mechanism: the same mechanism with numbers of a `TangentTape`; numbers, slopes: all numbers of the model in one
+    row, and their derivatives; drawing: the numbers that they follow from, if the model has a tape.
     """
 
     mechanism: Mechanism
     model: Model
     rates: tuple[Model, ...]
+    numbers: Floats = field(repr=False)
     slopes: Floats = field(repr=False)
-    known_numbers: Floats | None = field(default=None, repr=False)
     drawing: DefinitionNumbers | None = field(default=None, repr=False)
-
-    @cached_property
-    def numbers(self) -> Floats:
-        """All numbers of the model in one row, as `slopes` has their derivatives."""
-        if self.known_numbers is not None:
-            return self.known_numbers
-        assert self.drawing is not None
-        found = self.model.structure.follow(self.drawing.numbers)
-        assert found is not None
-        return found
 
     def keeps_structure(self, lane: int, h: float) -> bool:
         """Whether the mechanism with one parameter increased by h is valid and has a model of this structure.
@@ -66,10 +58,18 @@ class DualModel:
         structure = self.model.structure
         if self.drawing is None or structure.replay is None or not structure.is_sound:
             return False
-        if not self.drawing.rates[:, lane].any():
+        rates = self.drawing.rates[:, lane]
+        if not rates.any():
             return True
-        moved = self.drawing.numbers + h * self.drawing.rates[:, lane]
-        return structure.replay.one(moved.tolist()) is not None
+        varied = (rates != 0.0).tolist()
+        return structure.replay.keeps((self.drawing.numbers + h * rates).tolist(), varied)
+
+    def changes_drives(self, lane: int) -> bool:
+        """Whether a number of a drive depends on a parameter; the model omits where angles of drives begin."""
+        numbers = [
+            x for drive in self.mechanism.drives for own in vars(drive.motion).values() for x in np.ravel(own)
+        ]  # fmt: skip
+        return bool(split_tangents(numbers, len(self.rates))[1][:, lane].any())
 
     def moved(self, mechanism: Mechanism, lane: int, h: float) -> Model:
         """The model of a mechanism with one parameter increased by h, to first order."""
@@ -82,7 +82,7 @@ class DualModel:
 
         Numbers that no parameter changes stay doubles, which is faster. eps and rho do not change the solution.
         """
-        drawn = any(any(getattr(m.form, name).any() for name in DRAWN) for m in self.rates)
+        drawn = any(self.moves_constraints)
         names = (*INERT, *DRAWN) if drawn else INERT
         found = {
             name: make_duals(
@@ -116,6 +116,8 @@ class DualModel:
         # numbers in a column are of the same kind
         out = np.zeros(len(self.rates))
         for p, rates in enumerate(self.rates):
+            if not self.slopes[:, p].any():
+                continue
             found = zip([*_floats(rates.form), *_floats(rates.loads)], values, strict=True)
             changed = ((x, y) for x, y in found if x.size and x.any())
             out[p] = max((float((np.abs(x) / _largest(y)).max()) for x, y in changed), default=0.0)
@@ -124,11 +126,15 @@ class DualModel:
     @cached_property
     def moves_constraints(self) -> list[bool]:
         """Whether each parameter changes the constraint equations: geometric parameters and those of drives do."""
-        return [
-            any(getattr(m.form, name).any() for name in DRAWN)
-            or any(x.any() for x in _floats(m.loads.drives))
-            for m in self.rates
-        ]
+        out = []
+        for rates in self.rates:
+            drawn = [*(getattr(rates.form, name) for name in DRAWN), *_floats(rates.loads.drives)]
+            # dimensions that change the scale of the model alone leave rounding in its constraints
+            own, units = self.model.units, rates.units
+            others = [*(getattr(rates.form, name) for name in INERT)]
+            others.append(np.array([units.length / own.length, units.mass / own.mass]))
+            out.append(_most(drawn) > ROUNDING * _most(others))
+        return out
 
 
 def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel:
@@ -144,7 +150,7 @@ def make_dual_model(mechanism: Mechanism, model: Model, count: int) -> DualModel
         blueprint.make(model.mechanism, np.ascontiguousarray(rates[:, p]), model.structure)
         for p in range(count)
     )
-    return DualModel(mechanism, model, tuple(made), rates, values)
+    return DualModel(mechanism, model, tuple(made), values, rates)
 
 
 def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
@@ -156,6 +162,11 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
     values, rates = split_tangents(traced.numbers, count)
     if not np.array_equal(values, plain.numbers):
         return None
+    # a tape made for other numbers of the same structure may have taken other decisions: its derivatives are
+    # then those of other formulas
+    known = structure.follow(plain.numbers)
+    if known is None:
+        return None
     numbers = values.tolist()
     slopes = np.array([structure.replay.tangent(numbers, rate.tolist()) for rate in rates.T]).T
     models = (
@@ -163,8 +174,13 @@ def _replay(mechanism: Mechanism, model: Model, count: int) -> DualModel | None:
         for p in range(count)
     )
     return DualModel(
-        mechanism, model, tuple(models), slopes, drawing=DefinitionNumbers(values, rates)
+        mechanism, model, tuple(models), known, slopes, DefinitionNumbers(values, rates)
     )
+
+
+def _most(arrays: Sequence[Floats]) -> float:
+    """The largest magnitude in some arrays."""
+    return max((float(np.abs(x).max(initial=0.0)) for x in arrays), default=0.0)
 
 
 def _largest(x: Floats) -> Floats:

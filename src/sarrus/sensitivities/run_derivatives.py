@@ -15,6 +15,7 @@ from ..model import make_model
 from ..result import Result
 from ..simulate import simulate
 from ..thresholds import CONFIRMED
+from ..tracing import UntracedError
 from .dual_model import DualModel, make_dual_model
 from .run_parameters import DrawnParameters, RecipeParameters
 from .start import find_start_rates
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
 
 # parameter step to neighbouring mechanisms, relative to the change that alters the model by its own size
 NEIGHBOUR = 1e-4
+# samples per step for extremes: a step turns the mechanism by about a radian
+SAMPLES = 16
 # tolerance at which a run uses extended precision near singular configurations
 PRECISE = 1e-12
 SERIES = "series"
+NOT_TRIED = "not tried"
 
 
 def polynomials(result: Result) -> Motion:
@@ -71,29 +75,33 @@ class RunDerivatives:
 
     @cached_property
     def precise(self) -> Result:
-        """The run with extended precision near singular configurations, for parameters of the constraints.
+        """The run with extended precision near singular configurations.
 
         Near a singular configuration the error of the derivatives is the error of the motion divided by a small
         pivot.
         """
         tolerance = self.result.tolerance
-        if not self._is_singular or (tolerance is not None and tolerance <= PRECISE):
+        if tolerance is not None and tolerance <= PRECISE:
             return self.dense
         found = self._again(PRECISE)
         return found if found.success and self.result.success else self.dense
 
-    @property
-    def _is_singular(self) -> bool:
+    @cached_property
+    def is_singular(self) -> bool:
+        """Whether the motion passes singular configurations, or comes near some."""
         result = self.result
         return result.outcome.watch is not None and bool(result.crossings or result.near_singular)
 
     def _again(self, tolerance: float | None) -> Result:
-        """The same run with its step polynomials; outputs are read from these."""
+        """The same run with its step polynomials; outputs are read from these. Kept for later calls."""
         result = self.result
-        return simulate(
-            result.mechanism, result.duration, outputs=[0.0, result.duration], dense=True,
-            tolerance=tolerance, method=SERIES, max_steps=result.settings.max_steps,
-        )  # fmt: skip
+        known = vars(result).setdefault("_repeated_runs", {})
+        if tolerance not in known:
+            known[tolerance] = simulate(
+                result.mechanism, result.duration, outputs=[0.0, result.duration], dense=True,
+                tolerance=tolerance, method=SERIES, max_steps=result.settings.max_steps,
+            )  # fmt: skip
+        return known[tolerance]
 
     @property
     def motion(self) -> Motion:
@@ -115,6 +123,14 @@ class RunDerivatives:
         """Time until which the run is valid [s]."""
         watch = self.dense.outcome.watch
         return self.motion.end if watch is None else min(self.motion.end, watch.until)
+
+    @cached_property
+    def sample_times(self) -> Floats:
+        """Times of the run so close together that extremes of coordinates lie between neighbours [s]."""
+        starts = np.unique(np.concatenate([part.pieces.starts for part in self.motion.parts]))
+        inside = starts[:-1, None] + np.diff(starts)[:, None] * np.arange(SAMPLES) / SAMPLES
+        times = np.append(inside.ravel(), starts[-1])
+        return np.asarray(np.append(times[times < self.end], self.end))
 
     @cached_property
     def crossings(self) -> list[Any]:
@@ -162,7 +178,11 @@ class RunDerivatives:
 
     def _dual(self, lanes: list[int]) -> DualModel:
         traced, count = self.source.trace(lanes)
-        return make_dual_model(traced, self.result.model, count)
+        try:
+            return make_dual_model(traced, self.result.model, count)
+        except UntracedError as error:
+            names = ", ".join(self.source.parameters[p].name for p in lanes)
+            raise MechanismError(f"wrt {names}: no derivative is known ({error})") from error
 
     def _end_before(self, until: float) -> float:
         """End of the steps: the last output before a derivative ceases to exist."""
@@ -177,12 +197,12 @@ class RunDerivatives:
         """Reject directions in which no mechanism exists; undefined if the model's structure changes.
 
         moves: whether the parameter changes the constraints. For these parameters, and for those that move points
-        of the definition, the step is far larger than their rounding. Other parameters, such as the mass of a
-        light body, may allow only a small step.
+        of the definition or change drives, the step is far larger than their rounding. Other parameters, such as
+        the mass of a light body, may allow only a small step.
         """
         scale = NEIGHBOUR * float(dual.find_scales(np.zeros((len(dual.rates), 1)))[lane])
         name = self.source.parameters[p].name
-        drawn = moves or self.source.parameters[p].is_place
+        drawn = moves or self.source.parameters[p].is_place or dual.changes_drives(lane)
         if dual.keeps_structure(lane, scale) and dual.keeps_structure(lane, -scale):
             return known
         failure: MechanismError | None = None
@@ -261,24 +281,28 @@ class ParameterGroup:
     ) -> None:
         self.dual, self._run = dual, run
         velocity = run.start_velocity
-        self.failure = ""
+        self.failure = NOT_TRIED
         # a derivative that does not exist has no initial value either
         self._start = np.zeros((len(names), len(velocity)))
         if until > 0.0:
             self._start = find_start_rates(dual, names, velocity)
-        # near a singular configuration the error of the derivatives is the error of the motion divided by a small
-        # pivot: if their steps become ever smaller, they need a more accurate motion, and derivatives by
-        # parameters that change the constraints always do
-        sources = ["precise"] if any(dual.moves_constraints) else ["dense", "precise"]
-        for source in sources:
-            motion = polynomials(run.precise if source == "precise" else run.dense)
-            self.variation = Variation(dual, self._start, motion, until)
-            try:
-                self.variation.run(velocity, run.tolerance)
-                self.failure = ""
-                break
-            except VariationError as error:
-                self.failure = str(error.args[1])
+        # derivatives by parameters that change the constraints always need the more accurate motion, others do if
+        # their steps become ever smaller
+        if not (any(dual.moves_constraints) and run.is_singular):
+            self._follow(run, run.dense, until)
+            if not self.failure:
+                return
+        if run.precise is not run.dense or self.failure == NOT_TRIED:
+            self._follow(run, run.precise, until)
+
+    def _follow(self, run: RunDerivatives, source: Result, until: float) -> None:
+        """Derivatives along the motion of a run, or the reason why they end."""
+        self.variation = Variation(self.dual, self._start, polynomials(source), until)
+        self.failure = ""
+        try:
+            self.variation.run(run.start_velocity, run.tolerance)
+        except VariationError as error:
+            self.failure = str(error.args[1])
 
     def scale(self, lane: int) -> float:
         """Scale of a parameter: the change that alters the model by its own size."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import from_data, to_data
-from ..mechanism.files.model_writer import build_plainly
-from ..mechanism.files.paths import get_value, join_path, set_value, split_path, unit_at
+from ..mechanism.files.model_writer import build_plainly, exchange_parts, part_data
+from ..mechanism.files.paths import get_value, join_path, set_value, split_path
+from ..mechanism.mechanism import PARTS
 from ..tangent_numbers import TangentTape
 from ..tracing import UntracedError
 
 # a path, or a direction: a rate for each path
 Wrt = str | Mapping[str, float | Sequence[float]]
+# blocks of a definition whose numbers the motion depends on
+BLOCKS = ("gravity", *PARTS.values(), "velocities", "angular_velocities")
 # keys whose numbers are world coordinates of points
 PLACES = ("at", "rod", "center", "start", "end")
 # share of the mechanism's size: points this close coincide
@@ -27,13 +31,12 @@ SAME_PLACE = 1e-9
 
 @dataclass(frozen=True)
 class RunParameter:
-    """One parameter: its name, its unit (empty for a direction), and a sentence on what stays fixed.
+    """One parameter: its name, and a sentence on what stays fixed.
 
     rates: rates of the numbers of a definition, keyed by path.
     """
 
     name: str
-    unit: str
     convention: str
     rates: dict[str, Floats] = field(default_factory=dict, repr=False)
 
@@ -52,29 +55,46 @@ class DrawnParameters:
                 "forces given as Python functions have no derivatives; remove "
                 f"{', '.join(repr(f.name) for f in mechanism.user_forces)} for sensitivities"
             )
-        self._name = mechanism.name
-        # velocities are omitted from the data of a mechanism at rest
-        self.data = {"velocities": {}, "angular_velocities": {}} | to_data(mechanism)
+        self._name, self._mechanism = mechanism.name, mechanism
         self._size = mechanism.size
         self.parameters = [self._read(wrt) for wrt in wanted]
         self._paths = {wrt for wrt in wanted if isinstance(wrt, str)}
 
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The definition of the mechanism."""
+        # velocities are omitted from the data of a mechanism at rest
+        return {"velocities": {}, "angular_velocities": {}} | to_data(self._mechanism)
+
     def trace(self, lanes: Sequence[int]) -> tuple[Mechanism, int]:
         """The mechanism with derivatives by some of the parameters."""
-        tape, data = TangentTape(len(lanes)), self.data
+        tape = TangentTape(len(lanes))
         rates: dict[str, Floats] = {}
         for lane, p in enumerate(lanes):
             for path, rate in self.parameters[p].rates.items():
                 rows = rates.setdefault(path, np.zeros((len(lanes), *rate.shape)))
                 rows[lane] += rate
+        changed: dict[str, Any] = {}
         for path, rows in rates.items():
-            value = np.asarray(get_value(self.data, path), dtype=float)
+            entry = self._part(path)
+            value = np.asarray(get_value(entry, path), dtype=float)
             numbers = [
                 tape.make(x, r)
                 for x, r in zip(value.ravel(), rows.reshape(len(lanes), -1).T, strict=True)
             ]
-            data = set_value(data, path, numbers if value.ndim else numbers[0])
-        return build_plainly(data), len(lanes)
+            block, *names = split_path(path)
+            if isinstance(entry[block], dict):
+                changed.setdefault(block, {}).setdefault(names[0], entry[block][names[0]])
+            else:
+                changed.setdefault(block, entry[block])
+            changed = set_value(changed, path, numbers if value.ndim else numbers[0])
+        return exchange_parts(self._mechanism, changed), len(lanes)
+
+    def _part(self, path: str) -> dict[str, Any]:
+        """Data that contain the part of a path: of this part alone, or of the whole mechanism."""
+        if "data" in vars(self):
+            return self.data
+        return part_data(self._mechanism, split_path(path)) or self.data
 
     def neighbour(self, p: int, step: float) -> Mechanism:
         """The mechanism with one parameter increased by a step; raises MechanismError if there is none."""
@@ -89,6 +109,7 @@ class DrawnParameters:
         """The same parameters of a mechanism in which each is increased by a step."""
         out = copy(self)
         out.data = self._increased(dict(enumerate(steps)))
+        out._mechanism = build_plainly(out.data)
         return out
 
     def build(self) -> Mechanism:
@@ -113,13 +134,12 @@ class DrawnParameters:
                     f"wrt = '{wrt}' is {value.shape} numbers; give one of {entries}, or a direction: "
                     f"{{'{wrt}': [...]}}"
                 )
-            unit = unit_at(self.data, split_path(wrt))
             paths, places = self._spread(wrt, np.ones(()))
             if places:
                 what = f"everything drawn at {self._shown(places)} moves, all other places stay"
             else:
                 what = f"{wrt} changes alone"
-            return RunParameter(wrt, unit, _sentence(what), paths)
+            return RunParameter(wrt, _sentence(what), paths)
         if not isinstance(wrt, Mapping) or not wrt:
             raise ValueError(f"wrt = {wrt!r}; give a path, or a direction {{path: rate}}")
         rates: dict[str, Floats] = {}
@@ -133,11 +153,16 @@ class DrawnParameters:
                 rates[at] = rates.get(at, 0.0) + own
         name = ", ".join(f"{path}: {np.asarray(rate).tolist()}" for path, rate in wrt.items())
         what = "the numbers named change at the rates given, with everything drawn at a joint that is named"
-        return RunParameter(f"{{{name}}}", "", _sentence(what), rates)
+        return RunParameter(f"{{{name}}}", _sentence(what), rates)
 
     def _numbers(self, path: str) -> Floats:
         """The numbers at a path; raises UnknownNameError or MechanismError if there are none."""
-        found = get_value(self.data, path)
+        found = get_value(self._part(path), path)
+        if split_path(path)[0] not in BLOCKS:
+            raise MechanismError(
+                f"wrt = '{path}' is not a number of a part: the motion does not depend on it; give a number of "
+                f"{', '.join(BLOCKS)}"
+            )
         if split_path(path)[2:3] == ["plate"]:
             raise MechanismError(
                 f"wrt = '{path}': corners of plates have no derivatives; use body() with centre and inertia"
@@ -156,7 +181,7 @@ class DrawnParameters:
         if parts[0] != "joints" or "at" not in parts:
             return {path: rate}, []
         here = parts.index("at") + 1
-        place = np.asarray(get_value(self.data, join_path(parts[:here])), dtype=float)
+        place = np.asarray(get_value(self._part(path), join_path(parts[:here])), dtype=float)
         if place.ndim == 2 and len(parts) > here:
             # one of several points of the joint
             place, here = place[int(parts[here])], here + 1
@@ -188,7 +213,7 @@ class RecipeParameters:
             "the other arguments of the function stay, and all that it does not make depend on {}"
         )
         self.parameters = [
-            RunParameter(name, "", _sentence(what.format(name)), {}) for name in self._values
+            RunParameter(name, _sentence(what.format(name))) for name in self._values
         ]
 
     def build(self, **changed: Any) -> Mechanism:

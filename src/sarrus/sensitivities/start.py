@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -32,13 +33,18 @@ def find_start_rates(dual: DualModel, names: list[str], velocity: Floats) -> Flo
     M, (A, labels) = dual.model.dense_mass(), _rows(dual.model, dual.model)
     if not len(labels) or not (velocity.any() or _is_given(dual)):
         return out
-    solve = _make_solver(M, A)
-    y = solve(-M @ velocity, np.zeros(len(A)))[len(velocity) :]
+    solve, y = _make_solver(M, A), None
     scales = dual.find_scales(out)
     for p, (rates, name) in enumerate(zip(dual.rates, names, strict=True)):
-        dA, _ = _rows(dual.model, rates)
-        side = _side_rates(dual, rates, p, count) - dA @ velocity
-        w = solve(-rates.times_mass(velocity) - dA.T @ y, side)[: len(velocity)]
+        side, force = _side_rates(dual, rates, p, count), np.zeros(len(velocity))
+        if dual.slopes[:, p].any():
+            dA, force = _rows(dual.model, rates)[0], -rates.times_mass(velocity)
+            if dA.any():
+                y = solve(-M @ velocity, np.zeros(len(A)))[len(velocity) :] if y is None else y
+                side, force = side - dA @ velocity, force - dA.T @ y
+        if not (side.any() or force.any()):
+            continue
+        w = solve(force, side)[: len(velocity)]
         missed = np.abs(A @ w - side)
         size = np.abs(side).max(initial=0.0)
         # least squares divides a contradiction equally, so rounding decides ties: a given velocity is named first
@@ -66,9 +72,11 @@ def _make_solver(M: Floats, A: Floats) -> Callable[[Floats, Floats], Floats]:
     regular = K.copy()
     regular[:n, :n] += stiff @ A
     regular[n:, n:] -= REGULARISED / max(np.abs(M).max(initial=0.0), 1e-300) * np.eye(len(A))
-    inverse = np.linalg.inv(regular)
+    inverse: Any = None
 
     def solve(f: Floats, g: Floats) -> Floats:
+        nonlocal inverse
+        inverse = np.asarray(np.linalg.inv(regular)) if inverse is None else inverse
         side = np.concatenate([f, g])
         x, left = np.zeros(len(K)), side.copy()
         for _ in range(1 + REFINEMENTS):

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats
-from ..events.event_readings import make_reader
+from ..events.event_readings import bind_reader
+from ..events.finder import TANGENT
 from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
 from ..mechanism.event_requests import Event
+from ..methods.outcome import Record
+from ..model import Model
 from ..model.structure import describe, with_numbers
 from ..quantities import GLOBAL, list_owners, read_quantity, split_quantity
 from ..result import Result
@@ -41,6 +44,8 @@ ENERGIES = {"kinetic energy": [0], "potential energy": [1], "total energy": [0, 
 READING = 3e-5
 # step of differences in time for the rate of an event's quantity, over the duration
 EVENT_STEP = 1e-5
+# share of the largest acceleration below which an extreme is flat
+FLAT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Sensitivity:
     velocity, acceleration : ndarray
         Derivatives of the velocity and acceleration of a point, as `values` are of its position.
     time_rates : ndarray
-        For an extreme, the derivative of its time.
+        For an extreme, the derivative of its time; NaN if the extreme is flat (the coordinate rests there).
     validity : Validity
         Until when the derivative exists, and why not longer.
     convention : str
@@ -94,6 +99,41 @@ class Sensitivity:
 
     def __repr__(self) -> str:
         return f"<Sensitivity of '{self.quantity}' wrt {self.wrt}: {self.validity}>"
+
+
+class MovedRecord(Record):
+    """Outputs displaced along the derivative of the motion, for readings.
+
+    Displaced states violate the constraints to second order, which redundant equations magnify in forces: energies
+    and forces of drives are therefore displaced along their own derivatives.
+    """
+
+    origin: tuple[Record, Rates, float]
+
+    @classmethod
+    def along(cls, result: Result, rates: Rates, model: Model, h: float) -> MovedRecord:
+        """The outputs of a result, displaced by h in the parameter."""
+        old = result.record
+        # where the derivative does not exist the outputs stay
+        q, v, a, angles = map(np.nan_to_num, (rates.q, rates.v, rates.a, rates.angles))
+        out = cls(
+            model, old.times, old.q + h * q, old.v + h * v, old.angles + h * angles, old.work,
+            result.accelerations + h * a, np.ones_like(old.kept), old.restored,
+        )  # fmt: skip
+        vars(out)["origin"] = old, rates, h
+        return out
+
+    @cached_property
+    def energies(self) -> Floats:
+        """Kinetic and potential energy."""
+        old, rates, h = self.origin
+        return np.asarray(old.energies + h * np.nan_to_num(rates.energies))
+
+    @cached_property
+    def drive_forces(self) -> Floats:
+        """Forces of the drives."""
+        old, rates, h = self.origin
+        return np.asarray(old.drive_forces + h * np.nan_to_num(rates.forces))
 
 
 class RunTangent:
@@ -221,7 +261,8 @@ class RunTangent:
         largest = max(np.nanmax(np.abs(rates.q), initial=0.0), 1.0 / self._group.scale(self._lane))
         h = READING / max(largest, 1e-300)
         x = {k: read(self._moved(result, rates, k * h)) for k in (-2, -1, 1, 2)}
-        return np.asarray((8.0 * (x[1] - x[-1]) - (x[2] - x[-2])) / (12.0 * h))
+        found = (8.0 * (x[1] - x[-1]) - (x[2] - x[-2])) / (12.0 * h)
+        return np.where(np.isfinite(rates.q).all(axis=1), found, np.nan)
 
     def _of_event(self, event: Event) -> tuple[Floats, Floats]:
         """Times of an event, and their derivatives - (dg/dp) / (dg/dt), g the quantity that it reads."""
@@ -231,13 +272,17 @@ class RunTangent:
             )
         result, dense = self._run.result, self._run.dense
         until = min(self.validity.until, self._group.reached)
-        found = [e.time for e in result.events if e.name == event.name and e.time <= until]
-        times = np.array(found)
+        found = [e for e in result.events if e.name == event.name and e.time <= until]
+        times = np.array([e.time for e in found])
         if not len(times):
             return times, times
         there = dense.at(times)
         rates = self._group.variation.outputs(there.record).lane(self._lane)
-        read, _ = make_reader(event, there)
+
+        def read(states: Result) -> Floats:
+            # readers have the dimensions of one model, and states of neighbours have others
+            return bind_reader(event, states)(states)
+
         slopes = self._difference(there, rates, read)
         h = EVENT_STEP * dense.times[-1]
         middle = np.clip(times, 2.0 * h, self._run.end - 2.0 * h)
@@ -248,8 +293,9 @@ class RunTangent:
         a, b, c, d = x.reshape(-1, 4).T
         speeds = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h)
         # a tangent event has no derivative
+        passes = (np.abs(speeds) > 0.0) & np.array([e.kind != TANGENT for e in found])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return times, np.where(np.abs(speeds) > 0.0, -slopes / speeds, np.nan)
+            return times, np.where(passes, -slopes / speeds, np.nan)
 
     def _check_unique(self, quantity: str) -> None:
         """Reject reactions that are statically indeterminate."""
@@ -277,12 +323,7 @@ class RunTangent:
             result.mechanism, iter((numbers + h * slopes[:, self._lane]).tolist())
         )
         model = dual.moved(mechanism, self._lane, h)
-        old = result.record
-        record = replace(
-            old, model=model, q=old.q + h * rates.q, v=old.v + h * rates.v,
-            own=result.accelerations + h * rates.a, angles=old.angles + h * rates.angles,
-            kept=np.ones_like(old.kept), law=None,
-        )  # fmt: skip
+        record = MovedRecord.along(result, rates, model, h)
         outcome = replace(result.outcome, record=record, watch=None, motion=None)
         return replace(result, mechanism=mechanism, model=model, outcome=outcome)
 
@@ -319,19 +360,7 @@ class RunTangent:
             raise ValueError(
                 f"'{quantity}': extremes have derivatives for coordinates of points; give one like 'B0.x'"
             )
-        times, values = self._run.result.times, self._run.result.position(name)[:, i]
-        k = int(np.argmax(values) if largest else np.argmin(values))
-        t = float(times[k])
-        if not 0 < k < len(values) - 1:
-            # an extreme at an end of the run keeps its time
-            return np.array([t]), self._of_point(name)[0][[k], i], np.zeros(1)
-        low, high = float(times[k - 1]), float(times[k + 1])
-        for _ in range(8):
-            there = result.at(t)
-            step = float(there.velocity(name)[0, i] / there.acceleration(name)[0, i])
-            t = min(max(t - step, low), high)
-            if abs(step) < 1e-14 * high:
-                break
+        t, is_inside = _find_extreme(result, self._run.sample_times, name, i, largest)
         there = result.at(t)
         at = np.array([min(t, self._group.reached)])
         rates = self._group.variation.rates(at)[self._lane]
@@ -344,4 +373,31 @@ class RunTangent:
         value += moved.origin(name)[i]
         if t > min(self.validity.until, self._group.reached):
             value = rate = np.nan
-        return at, np.array([value]), np.array([-rate / there.acceleration(name)[0, i]])
+        if not is_inside:
+            # an extreme at an end of the run keeps its time
+            return at, np.array([value]), np.zeros(1)
+        curve, usual = there.acceleration(name)[0, i], result.acceleration(name)[:, i]
+        # the time of a flat extreme, as where the mechanism stands still, has no derivative
+        is_flat = abs(curve) <= FLAT * np.nanmax(np.abs(usual), initial=0.0)
+        return at, np.array([value]), np.array([np.nan if is_flat else -rate / curve])
+
+
+def _find_extreme(
+    result: Result, times: Floats, name: str, axis: int, largest: bool
+) -> tuple[float, bool]:
+    """Time of the extreme of a coordinate of a point, and whether it is inside the run; times: closely spaced."""
+    values = result.at(times).position(name)[:, axis]
+    k = int(np.argmax(values) if largest else np.argmin(values))
+    t = float(times[k])
+    if not 0 < k < len(values) - 1:
+        return t, False
+    low, high = float(times[k - 1]), float(times[k + 1])
+    for _ in range(8):
+        there = result.at(t)
+        speed, curve = there.velocity(name)[0, axis], there.acceleration(name)[0, axis]
+        if not abs(speed) < abs(curve) * (high - low):
+            break
+        t = min(max(t - float(speed / curve), low), high)
+        if abs(speed) < 1e-14 * high * abs(curve):
+            break
+    return t, True

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..mechanism.files import units
+from ..mechanism.files.model_schema import is_vector
 
 Floats = list[float]
 
@@ -60,7 +61,7 @@ def joint_bodies(joint: dict[str, Any]) -> list[str]:
 def joint_places(joint: dict[str, Any]) -> list[Floats]:
     """Return the location of each body in a joint."""
     at = joint["at"]
-    several = isinstance(at, list) and any(isinstance(p, list | str) and _is_vector(p) for p in at)
+    several = isinstance(at, list) and any(isinstance(p, list | str) and is_vector(p) for p in at)
     return [read_place(p) for p in at] if several else [read_place(at)] * len(joint_bodies(joint))
 
 
@@ -71,7 +72,3 @@ def read_place(value: Any) -> Floats:
 
 def _is_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
-
-
-def _is_vector(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))

@@ -21,7 +21,7 @@ from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
 from ..model import make_model
-from ..quantities import find_quantity, split_quantity, unit_of_quantity
+from ..quantities import find_quantity, pin_angles, split_quantity, unit_of_quantity
 from ..readout import QuantityNames
 from ..user_methods import MOST_BYTES
 from . import study_schema
@@ -287,6 +287,7 @@ def _find_wrong_quantity(what: str, mechanism: Mechanism, names: QuantityNames |
         return ""
     owners = {part.name for part in (*mechanism.structure(), *mechanism.loads())}
     owners |= {f"{j.name} on {b}" for j in mechanism.joints for b in j.bodies}
+    owners |= {*pin_angles(mechanism)}
     try:
         if names is None:
             split_quantity(what, owners)

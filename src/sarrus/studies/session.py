@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from .. import studies
 from ..arrays import plain_sum
 from ..disk import Directory
 from ..lazy import module_on_use
+from ..memory import count_cores
 from ..names import short
 from ..runs.provenance import command_line
 from .study import StudyError, StudyStopped
@@ -153,13 +153,6 @@ def run_in_folder(
                 samples.runs,
             ) from None
         return session.close()
-
-
-def count_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return os.cpu_count() or 1
 
 
 class _Session:

@@ -95,7 +95,7 @@ class _Reader:
             self.variation(base, path, entry)
         self.check_apart("set", self.file.set)
         self.check_apart("vary", [*self.file.vary, *self.file.variables])
-        records = tuple(self.records(base))
+        records = tuple(self.records())
         settings = self.settings(base)
         samples = self.samples()
         if self.problems:
@@ -325,7 +325,7 @@ class _Reader:
                 self.problem(("combine",), f"row by row needs lists of one length, but {counts}")
         return samples or 1
 
-    def records(self, base: Base) -> Iterator[StudyRecord]:
+    def records(self) -> Iterator[StudyRecord]:
         given = self.file.record
         if isinstance(given, dict):
             items: list[tuple[Where, str | None, Any]] = [

@@ -25,12 +25,12 @@ from .joint_equations import JointEquations, make_joint_equations
 from .local.analysis import Analysis, LocalBranch, analyse
 from .local.continuation import close_near
 from .local.reduced_system import LocalSystem
+from .mobility import REGULAR
 from .prestress import SelfStress, find_self_stress
 
 if TYPE_CHECKING:
     from ..model import Model
 
-REGULAR = "regular"
 TRANSVERSAL = "transversal crossing"
 TANGENTIAL = "tangential bifurcation"
 CUSP = "cusp"

@@ -316,7 +316,8 @@ def find_point(mechanism: Mechanism, name: str) -> tuple[str, Floats]:
             return marker.body, marker.at
     for joint in mechanism.joints:
         if joint.name == name and joint.at is not None:
-            second = joint.bodies[1]
-            return (joint.bodies[0] if second == mechanism.GROUND else second), joint.at
+            end = joint.carrier(mechanism.GROUND)
+            assert end.place is not None
+            return end.body, end.place
     body = next(b for b in mechanism.bodies if b.name == name)
     return body.name, body.center

@@ -29,7 +29,7 @@ def make_label(data: dict[str, Any], parts: Sequence[str | int]) -> str:
     if rest[:1] == [SIDES]:
         return f"{name}: {rest[1]} to {rest[2]}"
     if rest[-1:] == [ALONG]:
-        return _joined(name, _end_of(block, rest), "along", _owner(data, block, name, rest))
+        return _joined(name, _end_of(rest), "along", _owner(data, block, name, rest))
     if block == "drives":
         return _joined(name, _motion(data["drives"][name], rest))
     if block == "joints" and rest[:1] == ["at"]:
@@ -55,7 +55,7 @@ def _motion(drive: dict[str, Any], rest: Sequence[str | int]) -> str:
     return " ".join(str(part) for part in which)
 
 
-def _end_of(block: str, rest: Sequence[str | int]) -> str:
+def _end_of(rest: Sequence[str | int]) -> str:
     return str(rest[0]) if rest[0] in ("start", "end") else ""
 
 

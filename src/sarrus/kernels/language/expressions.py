@@ -20,6 +20,7 @@ from .kinds import (
     LANES,
     MASK,
     NARROW,
+    OWN,
     STORED,
     WIDE,
     Array,
@@ -45,7 +46,12 @@ from .text import Text
 
 
 class Expressions(Text):
-    """Translates the expressions of a function."""
+    """Translates the expressions of a function.
+
+    calls_generic: whether cold functions are called in their generic version.
+    """
+
+    calls_generic = True
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
@@ -452,7 +458,7 @@ class Expressions(Text):
         given = [
             self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
         ]
-        cold_code = getattr(target, "seldom", False)
+        cold_code = self.calls_generic and getattr(target, "cold_code", False)
         kinds = tuple(general(kind_of(x)) if cold_code else self.given_kind(x) for x in given)
         name, result = self.module.function(target, kinds)
         parts = [
@@ -461,8 +467,22 @@ class Expressions(Text):
             if not isinstance(kind, Fixed)
             for text, part in zip(llvm_types(kind), names_in(x), strict=True)
         ]
-        parts = [*self.hidden, *parts]
+        parts = [*self.hidden, *parts, *self.last_arguments()]
         return self.results_of(f"call {return_type(result)} @{name}({', '.join(parts)})", result)
+
+    def last_arguments(self) -> list[str]:
+        """Return arguments that every call of another kernel has after its own."""
+        return []
+
+    def choose(self, test: Number, a: Any, b: Any) -> Number:
+        """Return one of two numbers, in each lane if the condition is a mask."""
+        a, b = self.number(a), self.number(b)
+        kind = wider(a.kind, b.kind)
+        if test.kind == MASK:
+            kind = OWN.get(kind, kind)
+        a, b = self.convert(a, kind), self.convert(b, kind)
+        text = f"select {test.kind} {test.name}, {kind} {a.name}, {kind} {b.name}"
+        return Number(kind, self.line(text))
 
     def results_of(self, call: str, result: Any) -> Any:
         """Return the results of a call: none, one number, or several."""

@@ -18,7 +18,6 @@ from .kinds import (
     LANES,
     MASK,
     NARROW,
-    OWN,
     WHOLE,
     WIDE,
     Array,
@@ -126,12 +125,7 @@ def _lanes_from(body: Expressions, x: Any, t: Any, count: Any) -> Array:
 def _choose(body: Expressions, mask: Any, a: Any, b: Any) -> Any:
     if isinstance(mask, Constant):
         return a if mask.value else b
-    kind = wider(body.number(a).kind, body.number(b).kind)
-    if mask.kind == MASK:
-        kind = OWN.get(kind, kind)
-    a, b = body.convert(a, kind), body.convert(b, kind)
-    text = f"select {mask.kind} {mask.name}, {kind} {a.name}, {kind} {b.name}"
-    return Number(kind, body.line(text))
+    return body.choose(mask, a, b)
 
 
 def _any_lane(body: Expressions, mask: Any) -> Number:

@@ -32,14 +32,9 @@ from .kinds import (
     WHOLE,
     Array,
     Constant,
-    Fixed,
     Number,
     TranslationError,
-    TupleValue,
-    llvm_types,
-    names_in,
     return_type,
-    value_of,
     wider,
 )
 from .statements import LEAVING, FunctionBody
@@ -58,6 +53,8 @@ _BLOCKS = (ast.If, ast.For, ast.While)
 
 class MaskedBody(FunctionBody):
     """Translates a function for runs in SIMD lanes."""
+
+    calls_generic = False
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -129,13 +126,7 @@ class MaskedBody(FunctionBody):
         self.indices = {x.id for x in loops if isinstance(x, ast.Name)}
         self.set_mask("%mask")
         self.emit(f"store {MASK} {NONE}, ptr {self.returned}")
-        parameters = []
-        for argument, kind in zip(node.args.args, kinds, strict=True):
-            names = []
-            for n, text in enumerate(llvm_types(kind)):
-                names.append(f"%{argument.arg}.{n}")
-                parameters.append(f"{text} {names[-1]}")
-            self.assign(argument.arg, value_of(kind, names))
+        parameters = self.assign_arguments(node, kinds)
         self.statements(node.body)
         result = self.settled.get("return")
         kinds_out = [result] if isinstance(result, str) else list(result or ())
@@ -169,37 +160,16 @@ class MaskedBody(FunctionBody):
 
     def put_results(self, value: Any) -> None:
         """Store the results."""
-        single = not isinstance(value, TupleValue)
-        numbers = [self.number(x) for x in ([value] if single else value.values)]
         some = self.narrowed or self.returns_early
-        found = tuple(OWN.get(x.kind, x.kind) if some else x.kind for x in numbers)
-        before = self.settled.get("return")
-        known = (before,) if isinstance(before, str) else before or found
-        found = tuple(map(wider, found, known))
-        self.settled["return"] = result = found[0] if single else found
-        self.widened = self.widened or result != (before or result)
-        for n, (x, kind) in enumerate(zip(numbers, found, strict=True)):
-            x = self.convert(x, kind)
+        numbers, _ = self.settle_results(value, own=some)
+        for n, x in enumerate(numbers):
             if some:
-                x = self.blend(x, self.line(f"load {kind}, ptr %ret{n}"))
-            self.emit(f"store {kind} {x.name}, ptr %ret{n}")
+                x = self.blend(x, self.line(f"load {x.kind}, ptr %ret{n}"))
+            self.emit(f"store {x.kind} {x.name}, ptr %ret{n}")
 
-    def call(self, target: Any, given: list[Any]) -> Any:
-        """Call another kernel for the active lanes."""
-        given = [
-            self.number(x) if isinstance(x, Constant) and x.value is not None else x for x in given
-        ]
-        kinds = tuple(self.given_kind(x) for x in given)
-        name, result = self.module.function(target, kinds)
-        parts = [
-            f"{text} {part}"
-            for kind, x in zip(kinds, given, strict=True)
-            if not isinstance(kind, Fixed)
-            for text, part in zip(llvm_types(kind), names_in(x), strict=True)
-        ]
-        given_mask = f"{MASK} {self.now()}"
-        call = f"call {return_type(result)} @{name}({', '.join([*parts, given_mask])})"
-        return self.results_of(call, result)
+    def last_arguments(self) -> list[str]:
+        """Return the mask of the active lanes, for which other kernels are called."""
+        return [f"{MASK} {self.now()}"]
 
     def share(self, value: Number) -> Number:
         """Return the maximum over the active lanes."""
@@ -626,12 +596,7 @@ class MaskedBody(FunctionBody):
             if test.kind == MASK:
                 raise self.fail(node, "an array of each lane's choice")
             return super().of_IfExp(node)
-        a, b = self.number(first), self.number(second)
-        kind = wider(a.kind, b.kind)
-        kind = OWN.get(kind, kind) if test.kind == MASK else kind
-        a, b = self.convert(a, kind), self.convert(b, kind)
-        text = f"select {test.kind} {test.name}, {kind} {a.name}, {kind} {b.name}"
-        return Number(kind, self.line(text))
+        return self.choose(test, first, second)
 
     def operate(self, node: ast.AST, op: ast.operator, a: Any, b: Any) -> Number:
         """Apply an operation to two numbers."""

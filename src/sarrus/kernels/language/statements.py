@@ -9,6 +9,7 @@ from .expressions import Expressions
 from .kinds import (
     BOOL,
     INT,
+    OWN,
     Constant,
     Number,
     TupleValue,
@@ -29,13 +30,7 @@ class FunctionBody(Expressions):
 
     def write(self, name: str, node: ast.FunctionDef, kinds: tuple[Any, ...], inline: str) -> str:
         """Translate the function."""
-        parameters = list(self.hidden)
-        for argument, kind in zip(node.args.args, kinds, strict=True):
-            names = []
-            for n, text in enumerate(llvm_types(kind)):
-                names.append(f"%{argument.arg}.{n}")
-                parameters.append(f"{text} {names[-1]}")
-            self.assign(argument.arg, value_of(kind, names))
+        parameters = [*self.hidden, *self.assign_arguments(node, kinds)]
         self.statements(node.body)
         if not self.closed:
             self.emit("ret void" if self.settled.get("return") is None else "unreachable")
@@ -44,6 +39,17 @@ class FunctionBody(Expressions):
         head = f"define internal {result} @{name}({', '.join(parameters)}) {inline} nounwind"
         body = "\n  ".join([*self.begin, "br label %begin", "\nbegin:", *self.lines])
         return f"{head} {{\n  {body}\n}}\n"
+
+    def assign_arguments(self, node: ast.FunctionDef, kinds: tuple[Any, ...]) -> list[str]:
+        """Assign the arguments to their names; returns the parameters in LLVM."""
+        parameters = []
+        for argument, kind in zip(node.args.args, kinds, strict=True):
+            names = []
+            for n, text in enumerate(llvm_types(kind)):
+                names.append(f"%{argument.arg}.{n}")
+                parameters.append(f"{text} {names[-1]}")
+            self.assign(argument.arg, value_of(kind, names))
+        return parameters
 
     def finish(self) -> None:
         """Emit what follows after the last statement."""
@@ -103,23 +109,29 @@ class FunctionBody(Expressions):
             self.emit("ret void")
             self.closed = True
             return
-        value = self.value(node.value)
-        single = not isinstance(value, TupleValue)
-        numbers = [self.number(x) for x in ([value] if single else value.values)]
-        kinds = tuple(x.kind for x in numbers)
-        known = self.settled.get("return")
-        before = (known,) if isinstance(known, str) else known or kinds
-        kinds = tuple(wider(a, b) for a, b in zip(kinds, before, strict=True))
-        self.settled["return"] = result = kinds[0] if single else kinds
-        self.widened = self.widened or result != (known or result)
-        numbers = [self.convert(x, kind) for x, kind in zip(numbers, kinds, strict=True)]
+        numbers, result = self.settle_results(self.value(node.value))
         out = numbers[0].name
-        if not single:
+        if not isinstance(result, str):
             out = "poison"
             for n, x in enumerate(numbers):
                 out = self.line(f"insertvalue {return_type(result)} {out}, {x.kind} {x.name}, {n}")
         self.emit(f"ret {return_type(result)} {out}")
         self.closed = True
+
+    def settle_results(self, value: Any, own: bool = False) -> tuple[list[Number], Any]:
+        """Convert results to the kinds that all results of the function have; returns them and these kinds.
+
+        own: whether each lane has its own result.
+        """
+        single = not isinstance(value, TupleValue)
+        numbers = [self.number(x) for x in ([value] if single else value.values)]
+        kinds = tuple(OWN.get(x.kind, x.kind) if own else x.kind for x in numbers)
+        known = self.settled.get("return")
+        before = (known,) if isinstance(known, str) else known or kinds
+        kinds = tuple(wider(a, b) for a, b in zip(kinds, before, strict=True))
+        self.settled["return"] = result = kinds[0] if single else kinds
+        self.widened = self.widened or result != (known or result)
+        return [self.convert(x, kind) for x, kind in zip(numbers, kinds, strict=True)], result
 
     def do_If(self, node: ast.If) -> None:
         """Translate a branch; if the condition is known, only the selected one."""

@@ -73,7 +73,7 @@ def _vectors(kind: Kind) -> Any:
     """A type: a vector, or one for each body of a joint."""
 
     def read(given: object) -> list[Any]:
-        if isinstance(given, list) and any(_is_vector(entry) for entry in given):
+        if isinstance(given, list) and any(is_vector(entry) for entry in given):
             vectors = [units.vector_in_si(entry, kind) for entry in given]
             if len({len(vector) for vector in vectors}) > 1:
                 raise UnitError(
@@ -91,7 +91,8 @@ def _vectors(kind: Kind) -> Any:
     ]
 
 
-def _is_vector(given: object) -> bool:
+def is_vector(given: object) -> bool:
+    """Return whether a value of a file is a vector: a list, or one in quotation marks, with a unit."""
     return isinstance(given, list) or (isinstance(given, str) and given.lstrip().startswith("["))
 
 
@@ -99,7 +100,7 @@ def _number_or_vector(kind: Kind) -> Any:
     """A type: a number in the plane, 3 numbers in space."""
 
     def read(given: object) -> float | list[float]:
-        if _is_vector(given):
+        if is_vector(given):
             return units.vector_in_si(given, kind)
         return units.in_si(given, kind)
 
@@ -126,7 +127,7 @@ def _read_inertia(given: object) -> Any:
         if len(rows) != 3 or any(len(row) != 3 for row in rows):
             raise UnitError("an inertia matrix has 3 rows of 3 numbers; give these, or 3 numbers")
         return rows
-    if _is_vector(given):
+    if is_vector(given):
         values = units.vector_in_si(given, kind)
         if len(values) != 3:
             raise UnitError(f"{len(values)} numbers; give one in the plane, 3 or 3 x 3 in space")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,11 +68,51 @@ def to_data(mechanism: Mechanism) -> dict[str, Any]:
     return data
 
 
+def part_data(mechanism: Mechanism, parts: Sequence[str]) -> dict[str, Any]:
+    """The plain data of the part that a path names, and nothing else; empty if not exactly one has its name."""
+    block, *names = parts
+    if block == "gravity":
+        return {"gravity": plain(mechanism.gravity)}
+    found: list[Any] = []
+    if names and block in ("velocities", "angular_velocities"):
+        found = [plain(v) for name, v in getattr(mechanism, block) if name == names[0]]
+    elif names and block in _LISTS:
+        own = getattr(mechanism, _LISTS[block])
+        found = [part.data() for part in own if part.name == names[0]]
+    return {block: {names[0]: found[0]}} if len(found) == 1 else {}
+
+
+# lists of a mechanism by their names in files
+_LISTS = {block: name for name, block in PARTS.items()}
+
+
 def build_plainly(data: dict[str, Any]) -> Mechanism:
     """The mechanism of data as `to_data` writes it, nothing of it checked; numbers may be those of a tape."""
     m = Mechanism(data["name"], gravity=data["gravity"])
     m.at_once = False
-    for name, body in data["bodies"].items():
+    _add_parts(m, data)
+    return m
+
+
+def exchange_parts(mechanism: Mechanism, data: dict[str, Any]) -> Mechanism:
+    """A copy of a mechanism with other numbers in the parts that data contain, as `build_plainly` reads them."""
+    made = Mechanism(mechanism.name, gravity=data.get("gravity", mechanism.gravity))
+    made.at_once = False
+    _add_parts(made, data)
+    new = mechanism.copy()
+    new.gravity = made.gravity
+    for block in PARTS:
+        if changed := {part.name: part for part in getattr(made, block)}:
+            setattr(new, block, [changed.get(part.name, part) for part in getattr(new, block)])
+    for block in ("velocities", "angular_velocities"):
+        if given := dict(getattr(made, block)):
+            setattr(new, block, [(name, given.get(name, v)) for name, v in getattr(new, block)])
+    return new
+
+
+def _add_parts(m: Mechanism, data: dict[str, Any]) -> None:
+    """Add everything that data contain."""
+    for name, body in data.get("bodies", {}).items():
         if "rod" in body:
             start, end = body["rod"]
             m.rod(name, start, end, body["mass"], body.get("section", 0.0))
@@ -98,7 +138,6 @@ def build_plainly(data: dict[str, Any]) -> Mechanism:
         m.set_velocity(name, vector)
     for name, vector in data.get("angular_velocities", {}).items():
         m.set_angular_velocity(name, vector)
-    return m
 
 
 def to_text(data: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -46,7 +47,13 @@ _UNITS = {
 
 def split_path(path: str) -> list[str]:
     """The parts of a path; a name with dots stands in quotes: bodies."arm 1.5".mass."""
-    parts, place = [], 0
+    return list(_split(path))
+
+
+@lru_cache(1024)
+def _split(path: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    place = 0
     while True:
         found = _PART.match(path, place)
         if not found:
@@ -57,7 +64,7 @@ def split_path(path: str) -> list[str]:
         parts.append(next(group for group in found.groups() if group is not None))
         place = found.end()
         if place == len(path):
-            return parts
+            return tuple(parts)
         if path[place] != ".":
             raise MechanismError(
                 f"path {shorten(path)} cannot be read after {shorten(path[:place])}; put dots "

@@ -128,7 +128,7 @@ def _unite_by_pairs(out: BranchList, factor: IndependentPart, d: int, germs: lis
             rows = np.array([basis.T @ p.points[0] for p in parts])
             across = np.linalg.svd(rows)[2][2:]
             conditions = rng.normal(size=(d - 2, len(across))) @ across
-            if connect(factor, d, parts, conditions) and parts[0].label == parts[1].label:
+            if connect(factor, parts, conditions) and parts[0].label == parts[1].label:
                 labels = [labels[i] if n == labels[j] else n for n in labels]
     for label in sorted(set(labels)):
         _keep_one(out, [g for g, n in zip(germs, labels, strict=True) if n == label])
@@ -143,7 +143,7 @@ def _unite(
         return
     if parts is None:
         parts = [Part([x for x in (g.ahead, g.behind) if x is not None]) for g in same]
-    if not connect(factor, d, parts, conditions):
+    if not connect(factor, parts, conditions):
         out.undecided += 1
         return
     for label in sorted({p.label for p in parts}):

@@ -132,7 +132,7 @@ class Part:
     on_link: list[_Point] = field(default_factory=list)
 
 
-def connect(factor: IndependentPart, dimension: int, parts: list[Part], conditions: Floats) -> bool:
+def connect(factor: IndependentPart, parts: list[Part], conditions: Floats) -> bool:
     """Label the parts (of one dimension) by the branch that they belong to; whether all curves could be traced.
 
     conditions: dimension - 2 linear conditions on the coefficients of the orthonormal basis of the degrees of
