@@ -17,6 +17,7 @@ from ..arrays import Floats
 from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from ..names import suggests
+from ..settings import read_times
 from ..simulate import simulate
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     if not mechanism.drives:
         _reject(mechanism, count_free(mechanism))
-    moments = cycle_times(mechanism) if times is None else np.atleast_1d(np.asarray(times, float))
+    moments = cycle_times(mechanism) if times is None else np.atleast_1d(read_times("times", times))
     if not len(moments):
         raise ValueError("there are no times; give one at least")
     # a run needs a positive duration, also for the single time 0

@@ -322,9 +322,11 @@ def _forbidden(model: Model, wanted: list[_Wanted]) -> str:
     v = _least(model.mass_matrix(), A)(b)
     misses = [float(np.linalg.norm(w.back() @ (w.rows.matrix @ v - w.side))) for w in wanted]
     miss, w = max(zip(misses, wanted, strict=True), key=lambda pair: pair[0])
-    who = "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
+    reason = (
+        "the joints forbid" if len(wanted) == 1 else "the joints and the other velocities forbid"
+    )
     return (
-        f"{w.what}: {who} ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; the nearest motion "
+        f"{w.what}: {reason} ({', '.join(f'{x:g}' for x in w.values)}) {w.unit}; the nearest motion "
         f"they allow misses it by {miss:.6g} {w.unit}. Give a velocity along a possible motion, or "
         "fewer of them"
     )
