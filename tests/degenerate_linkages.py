@@ -413,7 +413,8 @@ def parallelogram_in_space(rng):
         m.body(name, 1.0, (at[i] + at[i + 1]) / 2, (0.1, 0.1, 0.1))
     for i in range(4):
         join = m.cylindrical if i < slides else m.revolute
-        join(f"J{i}", names[i], names[(i + 1) % 4], at=at[i], axis=(0.0, 0.0, 1.0))
+        pair = (names[i], names[i + 1]) if i < 3 else (m.ground, "right")
+        join(f"J{i}", *pair, at=at[i], axis=(0.0, 0.0, 1.0))
     return m, Known((1 + max(slides - 1, 0),) * 2, CROSSING, 0)
 
 

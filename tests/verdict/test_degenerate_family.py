@@ -1,5 +1,7 @@
 """Random degenerate configurations of many kinds: what is known by hand, and that copies do not differ."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,11 +106,14 @@ def test_a_single_loop_of_folded_legs_is_kinematotropic():
         assert not np.any(swinging.velocities[f"B{i}"])
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_axes_of_the_ground_that_are_almost_parallel(seed):
+@pytest.mark.parametrize("tilt", [2e-12, 1e-10])
+def test_axes_of_the_ground_that_are_almost_parallel(tilt):
     """Hinges of the ground whose axes differ by rounding do not hold a crank that has both directions."""
     m, known = parallelogram_in_space(np.random.default_rng(1))
-    found = sarrus.branches(disturbed(m, 1e-12, seed))
+    first = m.joints[0]
+    ends = tuple(replace(e, axis=np.array([tilt, 0.0, 1.0])) for e in first.ends)
+    m.joints[0] = replace(first, ends=ends)
+    found = sarrus.branches(m)
     assert tuple(b.dimension for b in found) == known.dimensions
     assert found.decided
 
