@@ -485,6 +485,10 @@ def test_what_is_missing_is_named():
     with pytest.raises(sarrus.MechanismError, match="no common cycle and no end"):
         sarrus.kinematics(m)
     assert len(sarrus.kinematics(m, [0.0, 0.5, 1.0]).times) == 3
+    m.drive("second", "D", sarrus.Polynomial([0, 0.1]))
+    with pytest.raises(sarrus.MechanismError, match=r"2 drives \('ramp', 'second'\).*for one"):
+        sarrus.design(m)
+    m.drives.pop()
     # a wheel that spins freely is named
     m.body("wheel", mass=1, center=(G, 0), inertia=0.1)
     m.revolute("axle", "rocker", "wheel", at=(G, 0))

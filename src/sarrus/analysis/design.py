@@ -823,15 +823,21 @@ def _count_turns(mechanism: Mechanism, period: float) -> int | None:
 
 def check_one_drive(mechanism: Mechanism) -> None:
     """Raise an error unless a mechanism has one drive."""
-    if len(mechanism.drives) != 1:
+    if len(mechanism.drives) > 1:
+        names = ", ".join(f"'{drive.name}'" for drive in mechanism.drives)
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives ({names}); design() is for "
+            "one. Remove the others, or read forces and powers of each drive from kinematics() or simulate()"
+        )
+    if not mechanism.drives:
         pins = ", ".join(
             f"'{j.name}'"
             for j in mechanism.joints
             if Mechanism.GROUND in j.bodies and j.kind.row.coordinate and len(j.bodies) == 2
         )
         raise MechanismError(
-            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives; design() needs one: add a drive, "
-            f"or give joint=, one of {pins or 'its joints'}"
+            f"mechanism '{mechanism.name}' has 0 drives; design() needs one: add a drive, or "
+            f"give joint=, one of {pins or 'its joints'}"
         )
 
 
