@@ -365,6 +365,58 @@ def folded_sarrus(rng):
     return sarrus_linkage(1.0), Known((1, 2), CROSSING)
 
 
+def sarrus_of_legs(rng, kinds=None):
+    """Sarrus' linkage of several planar legs: regular (slope), stretched up (top) or down (bottom), or folded.
+
+    The platform moves along z only. A regular leg follows z, a stretched one bends either way, with z = -+ s^2; a
+    folded one follows z, too, or swings with z = 0. So z = 0 with all folded legs swinging is a branch, and the
+    others have z = -+ s^2 if no two stretched legs contradict each other.
+    """
+    if kinds is None:
+        kinds = rng.choice(("slope", "top", "bottom", "fold"), int(rng.integers(2, 5))).tolist()
+    m = Mechanism("Sarrus " + " ".join(kinds), gravity=(0.0, 0.0, -9.81))
+    m.body("platform", 2.0, (0.0, 0.0, 1.0), (0.1, 0.1, 0.2))
+    angles = {"top": (0.5, 0.5), "bottom": (-0.5, -0.5), "fold": (0.0, 1.0)}
+    for i, (kind, t) in enumerate(
+        zip(kinds, np.cumsum(rng.uniform(0.4, 0.8, len(kinds))), strict=True)
+    ):
+        out, up = np.array([np.cos(t), np.sin(t), 0.0]), np.array([0.0, 0.0, 1.0])
+        lengths = rng.uniform(0.5, 1.2, 2)
+        if kind == "fold":
+            lengths[1] = lengths[0]
+        bends = np.pi * np.array(angles.get(kind, (rng.uniform(0.1, 0.4), rng.uniform(0.6, 0.9))))
+        lower, upper = (
+            a * (np.cos(b) * out + np.sin(b) * up) for a, b in zip(lengths, bends, strict=True)
+        )
+        high = rng.uniform(0.8, 1.4) * out + rng.uniform(0.5, 1.0) * up
+        low, knee = high - lower - upper, high - upper
+        axis = np.cross(up, out)
+        m.body(f"lower{i}", 1.0, (low + knee) / 2, (0.1, 0.1, 0.1))
+        m.body(f"upper{i}", 1.0, (high + knee) / 2, (0.1, 0.1, 0.1))
+        m.revolute(f"A{i}", m.ground, f"lower{i}", at=low, axis=axis)
+        m.revolute(f"K{i}", f"lower{i}", f"upper{i}", at=knee, axis=axis)
+        m.revolute(f"B{i}", f"upper{i}", "platform", at=high, axis=axis)
+    tops, bottoms, folds = (kinds.count(k) for k in ("top", "bottom", "fold"))
+    dimensions = (folds,) if folds else ()
+    if not (tops and bottoms):
+        dimensions += (1,) * 2 ** max(tops + bottoms - 1, 0)
+    return m, Known(dimensions)
+
+
+def parallelogram_in_space(rng):
+    """A flat parallelogram of hinges and cylindrical joints with parallel axes: n slides add n - 1."""
+    width, crank, slides = rng.uniform(1.1, 2.5), rng.uniform(0.5, 1.0), int(rng.integers(0, 4))
+    m = Mechanism("parallelogram in space", gravity=(0.0, 0.0, -9.81))
+    at = np.array([(0.0, 0, 0), (crank, 0, 0), (width + crank, 0, 0), (width, 0, 0)])
+    names = [m.ground, "left", "coupler", "right"]
+    for i, name in enumerate(names[1:]):
+        m.body(name, 1.0, (at[i] + at[i + 1]) / 2, (0.1, 0.1, 0.1))
+    for i in range(4):
+        join = m.cylindrical if i < slides else m.revolute
+        join(f"J{i}", names[i], names[(i + 1) % 4], at=at[i], axis=(0.0, 0.0, 1.0))
+    return m, Known((1 + max(slides - 1, 0),) * 2, CROSSING, 0)
+
+
 def regular_hexagon(rng):
     """Hinges at the corners of a regular polygon, along the radii, the sides, or tilted in turn."""
     n, kind = int(rng.integers(4, 7)), int(rng.integers(0, 3))
@@ -385,6 +437,7 @@ FAMILIES = (
     tsai,
     boxes, fichter, flat_scissors, dixon, two_paths, concentric, kite_with_dyad, lines_of_nodes, desargues, conic,
     flat_octahedron_like, duffy, three_cranks, folded_sarrus, regular_hexagon,
+    sarrus_of_legs, parallelogram_in_space,
 )  # fmt: skip
 
 

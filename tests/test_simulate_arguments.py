@@ -97,6 +97,22 @@ def test_any_kind_of_number_is_a_duration(duration):
     np.testing.assert_array_equal(got.coordinates, want.coordinates)
 
 
+def test_times_may_have_units():
+    """Output times, times of kinematics and design, and times between outputs, as durations do."""
+    m = Mechanism("crank")
+    m.slider_crank(crank=0.04, rod=0.14, angle=0.5)
+    m.drive("motor", "O", sarrus.Polynomial([0, 6.28]))
+    result = sarrus.simulate(m, "1 s", outputs=["0 s", "250 ms", 0.5], dense=True)
+    np.testing.assert_array_equal(result.times, [0.0, 0.25, 0.5])
+    np.testing.assert_array_equal(result.at("125 ms").times, [0.125])
+    for read in (sarrus.kinematics, sarrus.design):
+        np.testing.assert_array_equal(read(m, ["0 s", "10 ms"]).times, [0.0, 0.01])
+        with pytest.raises(ValueError, match=r"'10 mm' is a length; give a time"):
+            read(m, ["0 s", "10 mm"])
+        with pytest.raises(ValueError, match="give times in seconds"):
+            read(m, ["0 s", None])
+
+
 def test_whole_duration_compiles_nothing_again():
     """The solve of `simulate(m, 1)` takes the time of a solve, not of a compilation."""
     sarrus.simulate(pendulum(), 1.0)

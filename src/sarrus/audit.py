@@ -16,7 +16,7 @@ from . import verdict
 from .arrays import Flags, Floats, plain_sum
 from .kinematics.constraints import Constraints
 from .kinematics.gap_closing import DENSE
-from .mechanism import MechanismError
+from .mechanism import Mechanism, MechanismError
 from .names import suggests
 from .notebook_display import Sentences
 from .settings import BRANCHES
@@ -113,6 +113,10 @@ def audit(result: Result) -> Audit:
     >>> sarrus.audit(sarrus.simulate(m, 1.0, 0.1)).holds
     True
     """
+    if isinstance(result, Mechanism):
+        raise MechanismError(
+            f"'{result.name}' is a mechanism; give a result: sarrus.audit(sarrus.simulate(m, duration))"
+        )
     if not len(result.times):
         raise ValueError(f"'{result.name}' has no outputs to audit: {result.message}")
     # constraints and forces differ from one segment to the next: the worst of each check counts

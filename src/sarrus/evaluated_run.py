@@ -18,7 +18,7 @@ from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, pick, warn_renamed
 from .readout import Readout
-from .settings import DEFAULT_TOLERANCE, RunSettings, check_times
+from .settings import DEFAULT_TOLERANCE, RunSettings, check_times, read_times
 from .thresholds import ACCURATE_THROUGH, AT_MOMENT, FAR_AWAY, NOISY_FORCE, TIGHTEST_TOLERANCE
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class EvaluatedRun(Readout):
         # a run that was stopped has made steps beyond its end
         watch = self.outcome.watch
         end = motion.end if watch is None else min(motion.end, watch.until)
-        wanted = check_times("t", np.atleast_1d(times), end, "the motion ends at")
+        wanted = check_times("t", np.atleast_1d(read_times("t", times)), end, "the motion ends at")
         if self.outcome.segments:
             return segment_package.segment_results.result_at(self, wanted)
         record = motion.at(wanted)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import segments as segment_package
+from .thresholds import SIMULTANEOUS
 
 if TYPE_CHECKING:
     from .methods.outcome import LocatedEvents
 
 # most times listed in a note
 LISTED = 3
-# events are located to this fraction of the time; closer ones are simultaneous
-SIMULTANEOUS = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

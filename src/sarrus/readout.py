@@ -27,9 +27,12 @@ def by_segment(read: Callable[[Any, str], Floats]) -> Callable[[Any, str], Float
 
     @wraps(read)
     def read_all(self: Readout, name: str) -> Floats:
+        drives = read.__name__.startswith("drive")
+        if drives and name not in self.drives and name in self.model.mechanism.prescribers:
+            # a stop or lock that no segment needs
+            return np.zeros(len(self.times))
         if not self.segments:
             return read(self, name)
-        drives = read.__name__.startswith("drive")
         if drives:
             pick(self.drives, name, "drive")
         # a drive that is released exerts nothing

@@ -34,7 +34,7 @@ from .mechanism.event_requests import Event
 from .mechanism.limits import LOWER, JointLimit
 from .methods import Method, Outcome, Run, Status, skipped
 from .methods.method import Start, Stop
-from .methods.outcome import LocatedEvents, Record
+from .methods.outcome import Record
 from .methods.status import Ending, blocked, crowded, done, simultaneous, stalled
 from .model import Model
 from .segments.impacts import Contact
@@ -97,7 +97,7 @@ class EventEffect:
     """What an event did: the active parts and velocities after it, words for users, or how the run has to end.
 
     kind: the kind of the event, if it is not that of its quantity; energy: change of the total energy, model
-    units.
+    units; struck: titles of all stops that an impact struck at once.
     """
 
     parts: ActiveParts
@@ -106,6 +106,7 @@ class EventEffect:
     kind: str = ""
     end: Ending | None = None
     energy: float = 0.0
+    struck: tuple[str, ...] = ()
 
 
 class SegmentedRun:
@@ -194,7 +195,7 @@ class SegmentedRun:
         change = self._settle(none, start, {}, EventEffect(none, start.v))
         start, taken, stalls = replace(start, v=change.velocity), 0, 0
         before = [TrackState(event.count) for event in self._events]
-        found: list[tuple[LocatedEvents, EventEffect]] = []
+        found: list[dict[int, EventEffect]] = []
         segments: list[tuple[ActiveParts, Outcome]] = []
         turns: Turns = {}
         end: Ending | None = change.end
@@ -206,30 +207,27 @@ class SegmentedRun:
             segments.append((parts, outcome))
             taken += outcome.counters.get("steps", 0)
             finder = search.finder
-            if finder is None or finder.which is None or outcome.status is not Status.STOPPED:
+            if finder is None or not finder.acting or outcome.status is not Status.STOPPED:
                 break
             stop = finder.stop
             if stop.record.times[0] > outcome.record.times[-1]:
                 # the run stopped at a crossing before
                 break
-            event = self._listed(parts)[finder.which]
             progress = float(stop.record.times[0]) - start.t
             stalls = 0 if progress > 1e-12 * problem.duration else stalls + 1
             start, turns = (
                 self._start_after(parts, stop.record, start),
                 finder.turns(stop.record.times[0]),
             )
-            change = self._act(event, parts, start, turns)
-            moving = replace(start, v=change.velocity)
-            change.energy = self._gained(parts, start, change.parts, moving)
-            found.append((stop, change))
+            start, change, effects = self._act_together(finder.acting, parts, start, turns)
+            found.append(effects)
             left = finder.carry_over(stop.record)
-            if event.terminal and left[finder.which].left == 0:
+            listed = self._listed(parts)
+            if any(listed[n].terminal and left[n].left == 0 for n in finder.acting):
                 break
-            before = left[: len(self._events)]
-            start, end = moving, change.end
+            before, end = left[: len(self._events)], change.end
             if end is None and stalls > MOST_STALLED:
-                end = stalled(start.t, event.name, stalls)
+                end = stalled(start.t, finder.reached, stalls)
             if end is None and len(segments) >= MOST_SEGMENTS:
                 end = crowded(start.t, len(segments))
             if end is None and start.t >= problem.duration * (1.0 - 1e-15):
@@ -285,6 +283,52 @@ class SegmentedRun:
         return [TrackState(None, s.sign) for s in self._stoppers]
 
     # what events do
+
+    def _act_together(
+        self, acting: Sequence[int], parts: ActiveParts, start: Start, turns: Turns
+    ) -> tuple[Start, EventEffect, dict[int, EventEffect]]:
+        """Events that act at the same instant, in the order of request, each on the state after the one before.
+
+        Returns the last state and effect, and the effect of each.
+        """
+        listed, effects = self._listed(parts), {}
+        change, struck = EventEffect(parts, start.v), set[str]()
+        for n in acting:
+            event, now = listed[n], change.parts
+            if event.name in struck:
+                # the impact before this one included it
+                effects[n] = replace(change, words=event.name, kind=IMPACT, energy=0.0)
+                continue
+            if effects and self._is_void(event, now, start):
+                effects[n] = replace(change, words="", kind=self._void_kind(event, now), energy=0.0)
+                continue
+            change = self._act(event, now, start, turns)
+            moving = replace(start, v=change.velocity)
+            change.energy = self._gained(now, start, change.parts, moving)
+            effects[n], start = change, moving
+            struck.update(change.struck)
+            if change.end:
+                break
+        return start, change, effects
+
+    def _is_void(self, event: Event, parts: ActiveParts, start: Start) -> bool:
+        """Whether an event has nothing to do after others of the same instant.
+
+        A stop is struck only if its joint moves towards it; those that hold were determined again.
+        """
+        kind = event.then[0].kind if event.then else ""
+        if kind != STRIKE:
+            return kind in ("", OPEN)
+        stopper = next(s for s in self._stoppers if s.title == event.name)
+        least = self._share * float(np.abs(start.v).max(initial=0.0))
+        return self._rate(stopper, parts, start) * stopper.sign >= -least
+
+    def _void_kind(self, event: Event, parts: ActiveParts) -> str:
+        """The kind of such an event."""
+        stopper = next((s for s in self._stoppers if event == s.opened), None)
+        if stopper is not None and stopper.limit.name not in parts.stops:
+            return RELEASED
+        return CONTACT if event.then else ""
 
     def _act(self, event: Event, parts: ActiveParts, start: Start, turns: Turns) -> EventEffect:
         kind = event.then[0].kind if event.then else ""
@@ -367,6 +411,7 @@ class SegmentedRun:
                 end = simultaneous(start.t, [s.title for s in together])
                 return EventEffect(parts, start.v, title, IMPACT, end)
             change = replace(self._impact(parts, start, rates, title), kind=IMPACT)
+            change.struck = tuple(s.title for s in together)
         settled = change if change.end else self._settle(change.parts, start, turns, change)
         if limit.name in settled.parts.stops:
             settled.kind = REST

@@ -202,12 +202,22 @@ def check_at_crossing(word: str) -> str:
     return word
 
 
+def read_times(what: str, times: Any) -> Floats:
+    """Times [s] as an array, from numbers or text with units; raises ValueError otherwise."""
+    wanted = "times in seconds"
+    if isinstance(times, str):
+        times = [times]
+    if isinstance(times, list | tuple) and any(isinstance(t, str) for t in times):
+        times = [_float(what, t, wanted) for t in times]
+    try:
+        return np.array(times, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} = {times!r}; give {wanted}") from error
+
+
 def check_times(what: str, times: Any, end: float, why: str) -> Floats:
     """Increasing times from 0 to an end [s] as an array; raises ValueError otherwise; why: what the end is."""
-    try:
-        out = np.array(times, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} = {times!r}; give times in seconds") from error
+    out = read_times(what, times)
     if out.ndim != 1 or not len(out):
         raise ValueError(f"{what} has the shape {out.shape}; give a list of times in seconds")
     if not np.isfinite(out).all():

@@ -453,6 +453,8 @@ EVENT_BAND = 10.0
 EVENT_FIXED_STEP = 1e-9
 # the size of the quantity: lower limit of that band, at the tightest tolerances; some hundred roundings
 EVENT_ROUNDING = 1e-13
+# the time of an event: events are located to this; closer ones are simultaneous
+SIMULTANEOUS = 1e-12
 
 # == Other engines ==
 

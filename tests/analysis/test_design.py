@@ -485,6 +485,10 @@ def test_what_is_missing_is_named():
     with pytest.raises(sarrus.MechanismError, match="no common cycle and no end"):
         sarrus.kinematics(m)
     assert len(sarrus.kinematics(m, [0.0, 0.5, 1.0]).times) == 3
+    m.drive("second", "D", sarrus.Polynomial([0, 0.1]))
+    with pytest.raises(sarrus.MechanismError, match=r"2 drives \('ramp', 'second'\).*for one"):
+        sarrus.design(m)
+    m.drives.pop()
     # a wheel that spins freely is named
     m.body("wheel", mass=1, center=(G, 0), inertia=0.1)
     m.revolute("axle", "rocker", "wheel", at=(G, 0))
@@ -551,6 +555,27 @@ def test_kinematics_needs_no_start_velocities():
     m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
     result = sarrus.kinematics(m, [0.0, 0.1])
     np.testing.assert_allclose(result.angular_velocity("crank"), SPEED, rtol=1e-12)
+
+
+def test_kinematics_follows_the_drives_alone():
+    """Stops and acting events change nothing, which a note states; other events are located."""
+    m = four_bar()
+    m.drive("motor", "A", sarrus.Polynomial([0, SPEED]))
+    plain = sarrus.kinematics(m)
+    m.limit("stop", "D", lower=-0.01, upper=0.01)
+    m.event("let go", angle="A", equals=1.0, then=sarrus.release("motor"))
+    m.event("end", angle="A", equals=2.0, terminal=True)
+    m.event("half", angle="A", equals=np.pi)
+    result = sarrus.kinematics(m)
+    np.testing.assert_array_equal(result.position("C"), plain.position("C"))
+    assert [e.name for e in result.events] == ["half"]
+    # the drive turns at constant speed
+    assert result.events[0].time == pytest.approx(np.pi / SPEED, rel=1e-12)
+    assert "'stop'" in result.notes[0]
+    assert "'let go', 'end'" in result.notes[1]
+    # the mechanism itself is as it was
+    assert len(m.limits) == 1
+    assert len(m.events) == 3
 
 
 def rssr():
@@ -674,3 +699,55 @@ def test_a_crank_as_long_as_its_rod_is_a_change_point():
         m.slider_crank(crank=crank, rod=0.1, angle=0.5)
         found = sarrus.design(m, np.linspace(0, 0.01, 3), joint="O", speed=1.0)
         assert found.slider_cranks[0].kind == kind
+
+
+def test_pins_in_slots_are_sliders_and_levers():
+    """A drawn quick return, with pins in slots instead of blocks: the same loops, outputs and numbers."""
+
+    def make(slotted):
+        m = sarrus.Mechanism("quick return")
+        pin, pivot = np.array([0.04, 0.03]), np.array([0.0, -0.12])
+        along = (pin - pivot) / np.linalg.norm(pin - pivot)
+        top = pivot + 0.25 * along
+        end = np.array([top[0] + 0.2, top[1]])
+        m.rod("crank", (0, 0), pin, mass=0.3)
+        m.rod("lever", pivot, top, mass=0.8)
+        m.rod("link", top, end, mass=0.2)
+        m.revolute("O", m.ground, "crank", at=(0, 0))
+        m.revolute("P", m.ground, "lever", at=pivot)
+        m.revolute("E", "lever", "link", at=top)
+        if slotted:
+            m.point_on_line("slot", "lever", "crank", at=pin, axis=along)
+            m.point_on_line("guide", m.ground, "link", at=end, axis=(1, 0))
+        else:
+            m.body("block", 0.01, center=pin)
+            m.body("ram", 0.01, center=end)
+            m.revolute("A", "crank", "block", at=pin)
+            m.prismatic("slot", "lever", "block", at=pin, axis=along)
+            m.revolute("F", "link", "ram", at=end)
+            m.prismatic("guide", m.ground, "ram", at=end, axis=(1, 0))
+        return sarrus.design(m, joint="O", speed=6.0)
+
+    slotted, blocks = make(True), make(False)
+    assert [loop.name for loop in slotted.loops] == ["P-E-guide", "O-slot-P"]
+    assert [loop.name for loop in blocks.loops] == ["P-E-F-guide", "O-A-slot-P"]
+    for mine, other in zip(slotted.loops, blocks.loops, strict=True):
+        assert mine.kind == other.kind
+        np.testing.assert_allclose(
+            slotted.transmission_angles[mine.name],
+            blocks.transmission_angles[other.name],
+            atol=1e-9,
+        )
+    assert list(slotted.outputs) == list(blocks.outputs) == ["P", "guide"]
+    for number in (
+        "P.time ratio",
+        "guide.range",
+        "guide.time ratio",
+        "guide.least mechanical advantage",
+    ):
+        assert slotted.number(number) == pytest.approx(blocks.number(number), rel=1e-9)
+    # the lever swings by twice the angle whose sine is crank over distance
+    swing = np.arcsin(0.05 / 0.12)
+    assert slotted.number("P.range") == pytest.approx(2 * swing, rel=1e-9)
+    ratio = (np.pi + 2 * swing) / (np.pi - 2 * swing)
+    assert slotted.number("P.time ratio") == pytest.approx(ratio, rel=1e-9)

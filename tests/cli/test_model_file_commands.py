@@ -82,13 +82,30 @@ def test_simulate_writes_columns_record_model_and_figure(file, tmp_path):
 
 
 def test_options_win_over_the_file(file, tmp_path):
-    """Duration, step, tolerance, method and points of the command line."""
-    words = ("--duration", "0.5", "--output-step", "0.25", "--tolerance", "1e-6", "--point", "bob")
+    """Duration and output step, here with units, tolerance, method and points of the command line."""
+    words = (
+        "--duration",
+        "500 ms",
+        "--output-step",
+        "250ms",
+        "--tolerance",
+        "1e-6",
+        "--point",
+        "bob",
+    )
     answer = call("simulate", file, *words, "--out", tmp_path / "out", "--json", "--no-figure")
     record = json.loads(answer.stdout)
     assert (record["duration"], record["outputs"], record["tolerance"]) == (0.5, 3, 1e-6)
     assert record["points"] == ["bob"]
     assert record == json.loads((tmp_path / "out" / "run.json").read_text())
+
+
+def test_a_time_with_a_wrong_unit_is_rejected(file, tmp_path):
+    """The message names the option and a unit that would do."""
+    answer = call("simulate", file, "--duration", "5 mm", "--out", tmp_path / "out")
+    assert answer.exit_code == 2
+    text = " ".join(answer.output.split())
+    assert "'--duration': '5 mm' is a length; give a time, like 10 s" in text
 
 
 def test_a_body_that_no_joint_reaches_is_reported(file, tmp_path):

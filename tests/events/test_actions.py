@@ -294,3 +294,30 @@ def test_a_latch_that_is_overloaded_opens():
     assert result.drive_force("A lock")[300 * len(result.times) // 1000 // 3] == pytest.approx(
         9.81 * np.cos(0.2), abs=1e-9
     )
+
+
+def test_events_of_one_instant_act_in_the_order_of_request():
+    """A joint is locked and released at once: an impact remains, which loses what the relative motion has."""
+    lock, free = sarrus.lock("B"), sarrus.release("B")
+    states = {}
+    for names in (("lock", "free"), ("free", "lock")):
+        m = sarrus.Mechanism("latch", gravity=(0, 0))
+        m.rod("a", (0, 0), (1, 0), mass=1)
+        m.rod("b", (1, 0), (2, 0), mass=2)
+        m.revolute("A", m.ground, "a", at=(0, 0))
+        m.revolute("B", "a", "b", at=(1, 0))
+        m.set_angular_velocity("a", 1.0)
+        m.set_angular_velocity("b", 4.0)
+        m.event("mark", angle="B", equals=0.2)
+        for name in names:
+            m.event(name, angle="B", equals=0.2, then={"lock": lock, "free": free}[name], count=1)
+        result = states[names] = sarrus.simulate(m, 0.5)
+        assert [e.name for e in result.events] == ["mark", *names]
+        assert len({round(e.time, 9) for e in result.events}) == 1
+    both, locked = states.values()
+    # the energy lost is the same, to the rounding of energies of some joules
+    assert both.event_energy[-1] == pytest.approx(locked.event_energy[-1], rel=1e-9)
+    assert both.event_energy[-1] < -0.1
+    # then the joint moves on, or not; the relative velocity is zero just after the impact in both
+    assert abs(locked.angle("B")[-1] - 0.2) < 1e-9
+    assert abs(both.angle("B")[-1] - 0.2) > 1e-3

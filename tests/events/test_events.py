@@ -483,3 +483,31 @@ def test_extremes_of_a_small_speed():
     # a minimum at rest is a corner of the speed; the extremes are flat, so that rounding shifts their times
     assert [e.time for e in found[1:]] == pytest.approx([69.0, 71.0], abs=1e-4)
     assert [e.value for e in found] == pytest.approx([0.0, 5.5 * a, 1.5 * a], abs=1e-10)
+
+
+@pytest.mark.parametrize("duration", [0.3, 1.0, 7.7])
+def test_a_value_reached_at_the_end(duration):
+    """A rod turns at 1 rad/s: its angle is the time, and that of the end is reached there; a later one is not."""
+    m = sarrus.Mechanism("rod", gravity=(0, 0))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("A", m.ground, "rod", at=(0, 0))
+    m.set_angular_velocity("rod", 1.0)
+    later = duration * (1 + 1e-8)
+    given = [when(angle="A", equals=x, name=f"{x}") for x in (0.0, duration, later)]
+    found = sarrus.simulate(m, duration, events=given).events
+    assert [(e.name, e.kind) for e in found] == [(f"{duration}", "rising")]
+    # rounding of the time, and of the angle at a rate of 1 rad/s
+    assert found[0].time == pytest.approx(duration, rel=1e-13)
+    ended = sarrus.simulate(m, duration, events=[when(angle="A", equals=duration, terminal=True)])
+    assert ended.status == "stopped"
+
+
+def test_a_value_at_which_a_drive_ends():
+    """The drive stays at the value from t = 1 s on: it has settled, which a note states."""
+    m = sarrus.Mechanism("rod", gravity=(0, 0))
+    m.rod("rod", (0, 0), (1, 0), mass=1)
+    m.revolute("A", m.ground, "rod", at=(0, 0))
+    m.drive("motor", "A", sarrus.SmoothStep(0.0, 1.0, 0.0, 1.0))
+    result = sarrus.simulate(m, 2.0, events=[when(angle="A", equals=1.0)])
+    assert result.events == ()
+    assert any("stays at the value" in note for note in result.notes)

@@ -111,7 +111,7 @@ def read(extremes, values, band=1e-3):
             is_zero,
             0.0,
         )
-    zeros.finish_search(d, extremes)
+    zeros.finish_search(d, extremes, 1e-9)
     found = d.found[: int(d.state[zeros.COUNT])]
     return [
         (KINDS.get(f[zeros.KIND]) or ("rising" if f[zeros.SIGN] < 0 else "falling"), f[zeros.TIME])
@@ -135,6 +135,11 @@ def read(extremes, values, band=1e-3):
         ([-1, 0, 1e-6, 0, -1e-6, 0, 1], [("rising", 3)]),
         # the run ends at a zero, or on its way
         ([-1, 0], [("rising", 1)]),
+        ([-1, -1e-4, 1e-10], [("rising", 2)]),
+        ([-1, -1e-4, 0, 1e-4], [("rising", 2)]),
+        # it is zero to rounding before the end, too: it has settled
+        ([-1, -1e-4, 1e-10, -1e-10], []),
+        ([-1, -1e-4, 1e-10, 0, -1e-10], []),
         ([-1, -1e-4], []),
         ([-1, -1e-4, -2e-4], [("tangent", 1)]),
         # one that settles inside the band has to leave it again, whatever rounding makes of it

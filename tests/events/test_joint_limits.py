@@ -245,3 +245,34 @@ def pendulum_with_spring():
     m.torsion("k", "A", stiffness=1.0)
     m.limit("A", lower=-0.5, restitution=0.6)
     return m
+
+
+def test_all_stops_struck_at_once_are_events():
+    """Two balls that do not influence each other strike at the same times; a mark at the stop is an event too."""
+    m = sarrus.Mechanism("balls")
+    for name, x in (("a", 0.0), ("b", 2.0)):
+        m.body(name, mass=1.0, center=(x, 1), inertia=0.1)
+        m.prismatic(f"g{name}", m.ground, name, at=(x, 1), axis=(0, 1))
+        m.limit(f"g{name}", lower=-1.0, restitution=0.5)
+    m.event("mark", travel="gb", equals=-1.0)
+    result = sarrus.simulate(m, 1.0)
+    first = (2 / 9.81) ** 0.5
+    names = ["mark", "ga limit, lower", "gb limit, lower"]
+    assert [e.name for e in result.events] == names * 2
+    assert [e.kind for e in result.events] == ["falling", "impact", "impact"] * 2
+    # located to 1e-12 of the time
+    assert [e.time for e in result.events] == pytest.approx(
+        [first] * 3 + [2 * first] * 3, rel=1e-11
+    )
+    # each ball loses 3/4 of its energy at each impact
+    assert result.event_energy[-1] == pytest.approx(-2 * 9.81 * (1 - 1 / 16), rel=1e-10)
+
+
+def test_a_stop_that_is_never_reached_exerts_nothing():
+    """Its force can be read, as that of a released drive."""
+    m = sarrus.Mechanism("ball")
+    m.body("ball", mass=1.0, center=(0, 1), inertia=0.1)
+    m.prismatic("guide", m.ground, "ball", at=(0, 1), axis=(0, 1))
+    m.limit("guide", lower=-1.0)
+    assert (sarrus.simulate(m, 0.1).drive_force("guide limit") == 0.0).all()
+    assert sarrus.simulate(m, 1.0).drive_force("guide limit")[-1] == pytest.approx(9.81)

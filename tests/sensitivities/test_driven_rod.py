@@ -120,3 +120,13 @@ def test_readings_where_the_derivative_ends():
     assert before.any()
     assert np.isfinite(found.values[before]).all()
     assert np.isnan(found.values[~before]).all()
+
+
+def test_time_of_a_terminal_event():
+    """The run ends with the event: its rate is taken on one side, as exactly as inside a run."""
+    event = sarrus.when(coordinate="tip.x", equals=SIDE, terminal=True)
+    found = sarrus.sensitivity(rod, {"length": LENGTH, "rate": RATE}, [event], 2.0, events=[event])
+    angle = np.arccos(SIDE / LENGTH)
+    slope = SIDE / (LENGTH**2 * RATE * np.sin(angle))
+    assert found[event, "length"].values == pytest.approx([slope], abs=1e-8)
+    assert found[event, "rate"].values == pytest.approx([-(angle + 0.5) / RATE**2], abs=1e-8)

@@ -89,3 +89,36 @@ def test_replayed_derivatives_equal_traced_ones(name, monkeypatch):
     np.testing.assert_allclose(replayed.slopes, built.slopes, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(replayed.numbers, built.numbers)
     assert replayed.slopes.any()
+
+
+def test_derivatives_until_an_event_changes_the_mechanism():
+    """A pendulum that hits a stop: its derivatives, and that of the time of the impact, are those without it."""
+
+    def pendulum(**stop):
+        m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
+        bob = m.body("bob", mass=1.0, center=(0, -1), inertia=0.0)
+        m.revolute("A", m.ground, bob, at=(0, 0))
+        m.point("tip", bob, at=(0, -1))
+        m.set_velocity("tip", (3.0, 0.0))
+        if stop:
+            m.limit("stop", "A", **stop)
+        return m
+
+    event = sarrus.when(angle="A", equals=0.5, then=[sarrus.lock("A")])
+    free = sarrus.simulate(pendulum(), 1.0, events=[sarrus.when(angle="A", equals=0.5)])
+    first = free.sensitivity(sarrus.when(angle="A", equals=0.5), "velocities.tip.0")
+    points = free.sensitivity("tip", "velocities.tip.0")
+    before = free.times < first.times[0]
+    stopped = sarrus.simulate(pendulum(upper=0.5, restitution=0.7), 1.0)
+    locked = sarrus.simulate(pendulum(), 1.0, events=[event])
+    for run in (stopped, locked):
+        found = run.sensitivity("tip", "velocities.tip.0")
+        assert found.validity.until == pytest.approx(first.times[0], abs=1e-10)
+        assert "changes the mechanism" in str(found.validity)
+        assert found.values.shape == (len(run.times), 2)
+        # two runs at the default tolerance, whose steps differ
+        np.testing.assert_allclose(found.values[before], points.values[before], atol=1e-9)
+        assert np.isnan(found.velocity[~before]).all()
+    # the event's own time is known, that of the free pendulum at 0.5 rad
+    times = locked.sensitivity(event, "velocities.tip.0")
+    assert times.values == pytest.approx(first.values[:1], abs=1e-8)

@@ -51,6 +51,13 @@ KNOWN = {
     (8, 8): ((CROSSING,), 8, 0, [LINE] * 2),
     (8, -8): ((SHAKY,), 8, 8, []),
     (2, 2, 2): ((CROSSING,), 2, 0, [LINE] * 4),
+    # simple roots of quartic forms: smooth branches in any number of degrees of freedom
+    (4, 4, 4, 4, 4): ((CROSSING,), 4, 0, [LINE] * 16),
+    # x2 = +- k x3 and x1 = +- x3^4 or +- x3^2: the second condition is hidden by powers of x1
+    (2, 8, 8): ((TANGENTIAL, CROSSING), 8, 0, [(1, 1, True, 4.0)] * 4),
+    (4, 8, 8): ((TANGENTIAL, CROSSING), 8, 0, [(1, 1, True, 2.0)] * 4),
+    # x1 = +- x4^4, x2 = x4^(8/3), x3 = +- x4^2
+    (2, 3, 4, 8): ((TANGENTIAL,), 8, 0, [(1, 1, True, 4.0)] * 4),
     (2, 2, -2): ((SHAKY,), 2, 2, []),
     # x1 and x2 = +- x3^(3/2): two cusps with one tangent
     (2, 2, 3): ((CUSP, TANGENTIAL), 3, 0, [(1, 1, False, 1.5)] * 2),

@@ -1,4 +1,4 @@
-"""Random degenerate configurations of thirty kinds: what is known by hand, and that copies do not differ."""
+"""Random degenerate configurations of many kinds: what is known by hand, and that copies do not differ."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,26 @@ from degenerate_linkages import (
     FAMILIES,
     concentric,
     copies_of,
+    disturbed,
     doubled,
+    parallelogram_in_space,
     platform,
     rrr_held,
+    sarrus_of_legs,
     summary,
 )
 
 NAMES = [family.__name__ for family in FAMILIES]
 # seconds each: large models, or a search for directions
-LARGE = ("regular_overconstrained", "boxes", "seoul", "tsai", "flat_spherical", "folded_sarrus")
+LARGE = (
+    "regular_overconstrained",
+    "boxes",
+    "seoul",
+    "tsai",
+    "flat_spherical",
+    "folded_sarrus",
+    "sarrus_of_legs",
+)
 
 
 def check_member(family, seed):
@@ -56,6 +67,29 @@ def test_more_members(name, seed):
         assert (both.classes, both.order, both.gap) == (b.classes, b.order, b.gap)
         expected = sorted(x.dimension + y.dimension for x in b for y in b)
         assert sorted(x.dimension for x in both) == expected
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [("bottom", "bottom", "fold", "bottom"), ("top", "slope", "fold", "slope")],
+    ids=" ".join,
+)
+def test_small_multiples_of_an_equation_do_not_contradict_it(kinds):
+    """With axes off by 1e-12 the legs have more redundant equations, some of them 1e-4 of others."""
+    m, known = sarrus_of_legs(np.random.default_rng(7), list(kinds))
+    exact = summary(sarrus.branches(m))
+    assert sorted(x[0] for x in exact[-1]) == sorted(known.dimensions)
+    for seed in range(2):
+        assert summary(sarrus.branches(disturbed(m, 1e-12, seed))) == exact
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_axes_of_the_ground_that_are_almost_parallel(seed):
+    """Hinges of the ground whose axes differ by rounding do not hold a crank that has both directions."""
+    m, known = parallelogram_in_space(np.random.default_rng(1))
+    found = sarrus.branches(disturbed(m, 1e-12, seed))
+    assert tuple(b.dimension for b in found) == known.dimensions
+    assert found.decided
 
 
 def half_branches_on_circle(distance, size, count=20000):

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..kinematics.configuration import read_turns
-from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
+from ..mechanism import Joint, JointKind, Mechanism, MechanismError, Polynomial
 from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
 from ..quantities import (
@@ -659,7 +659,9 @@ class Design(Sentences):
             out[f"{name}.least transmission angle [rad]"] = self.least_transmission_angle(name)
         for name, output in self.outputs.items():
             unit = "rad" if output.turns else "m"
-            out[f"{name}.range [{unit}]"] = float(np.ptp(self.output_values(name)))
+            # limit positions lie between the samples
+            ends = [limit.output for limit in self.limits(name)]
+            out[f"{name}.range [{unit}]"] = float(np.ptp([*self.output_values(name), *ends]))
             advantage = np.abs(self.mechanical_advantage(name))
             label = f"{name}.least mechanical advantage [{self.advantage_unit(name)}]"
             # it is zero at a dead centre, and next to it depends on the choice of times
@@ -821,15 +823,21 @@ def _count_turns(mechanism: Mechanism, period: float) -> int | None:
 
 def check_one_drive(mechanism: Mechanism) -> None:
     """Raise an error unless a mechanism has one drive."""
-    if len(mechanism.drives) != 1:
+    if len(mechanism.drives) > 1:
+        names = ", ".join(f"'{drive.name}'" for drive in mechanism.drives)
+        raise MechanismError(
+            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives ({names}); design() is for "
+            "one. Remove the others, or read forces and powers of each drive from kinematics() or simulate()"
+        )
+    if not mechanism.drives:
         pins = ", ".join(
             f"'{j.name}'"
             for j in mechanism.joints
             if Mechanism.GROUND in j.bodies and j.kind.row.coordinate and len(j.bodies) == 2
         )
         raise MechanismError(
-            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives; design() needs one: add a drive, "
-            f"or give joint=, one of {pins or 'its joints'}"
+            f"mechanism '{mechanism.name}' has 0 drives; design() needs one: add a drive, or "
+            f"give joint=, one of {pins or 'its joints'}"
         )
 
 
@@ -889,6 +897,11 @@ def _find_outputs(mechanism: Mechanism, driven: str) -> dict[str, DesignOutput]:
     for joint in mechanism.joints:
         if ground not in joint.bodies or joint.name == driven:
             continue
+        if joint.kind is JointKind.POINT_ON_LINE and joint.bodies[0] == ground:
+            # the body also turns: its point on the line is the output
+            out[joint.name] = DesignOutput(
+                joint, joint.name, tuple(() if joint.axis is None else joint.axis)
+            )
         if joint.kind.row.coordinate not in ("angle", "travel"):
             continue
         for body in (b for b in joint.bodies if b != ground):

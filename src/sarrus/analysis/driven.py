@@ -17,6 +17,7 @@ from ..arrays import Floats
 from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError, Polynomial, Sine, SmoothStep, Table
 from ..names import suggests
+from ..settings import read_times
 from ..simulate import simulate
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     Result
         As from `simulate`: `position`, `velocity`, `acceleration`, `reaction`, `drive_force`, ... at these times.
         If a drive reaches a dead centre, the result ends there, `status` is "blocked" and `message` states where.
+        Joint limits, and events that act or are terminal, are left out, with a note.
 
     Raises
     ------
@@ -63,22 +65,41 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
         raise MechanismError(f"{mechanism!r} is not a mechanism; give a sarrus.Mechanism")
     if not mechanism.drives:
         _reject(mechanism, count_free(mechanism))
-    moments = cycle_times(mechanism) if times is None else np.atleast_1d(np.asarray(times, float))
+    moments = cycle_times(mechanism) if times is None else np.atleast_1d(read_times("times", times))
     if not len(moments):
         raise ValueError("there are no times; give one at least")
     # a run needs a positive duration, also for the single time 0
     duration = float(moments[-1]) if moments[-1] > 0 else 1.0
-    # the drives determine the start velocities
-    alone = mechanism.copy()
-    alone.velocities.clear()
-    alone.angular_velocities.clear()
-    result = simulate(alone, duration, outputs=moments, dense=True)
+    driven, notes = _driven_alone(mechanism)
+    result = simulate(driven, duration, outputs=moments, dense=True)
+    result.outcome.notes[:0] = notes
     # SciPy and the compiler are already loaded here
     from ..run_single import is_immobile
 
     if not is_immobile(result.model):
         _reject(mechanism, count_free(mechanism))
     return result
+
+
+def _driven_alone(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
+    """The mechanism moved by its drives alone, and what was left out.
+
+    The drives determine the initial velocities. Stops, and events that act or end a run, would change the motion.
+    A mechanism without any of these is used itself, because the checks of a copy are not cached.
+    """
+    acting = [event for event in mechanism.events if event.then or event.terminal]
+    if not (mechanism.velocities or mechanism.angular_velocities or mechanism.limits or acting):
+        return mechanism, []
+    alone, notes = mechanism.copy(), []
+    for what, left_out in (("limits", mechanism.limits), ("acting and terminal events", acting)):
+        if left_out:
+            names = ", ".join(f"'{part.name}'" for part in left_out)
+            notes.append(f"kinematics follows the drives alone, without {what}: {names}")
+    alone.velocities.clear()
+    alone.angular_velocities.clear()
+    alone.limits.clear()
+    alone.events[:] = [event for event in mechanism.events if event not in acting]
+    return alone, notes
 
 
 def count_free(mechanism: Mechanism) -> int:

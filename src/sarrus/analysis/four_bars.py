@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..mechanism import Joint, Mechanism
+from ..mechanism import Joint, JointKind, Mechanism
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -89,10 +89,11 @@ class FourBar:
 
 @dataclass(frozen=True)
 class SliderCrank:
-    """A loop of three pins and a slider.
+    """A loop of three pins and a slider, or of two pins and the rod's end on a line of the ground.
 
     bodies: base, crank, rod, slider; joints: base to crank, crank to rod, rod to slider, slider to base; crank
-    and rod: lengths [m]; offset: distance of the crank pin from the path of the rod end [m].
+    and rod: lengths [m]; offset: distance of the crank pin from the path of the rod end [m]. Without a slider, the
+    rod and its point-on-line joint are given twice.
     """
 
     bodies: tuple[str, str, str, str]
@@ -104,7 +105,7 @@ class SliderCrank:
     @property
     def name(self) -> str:
         """Names of its joints, as "O-A-B-guide"."""
-        return "-".join(self.joints)
+        return _join(self.joints)
 
     @property
     def kind(self) -> str:
@@ -137,11 +138,12 @@ class SliderCrank:
 
 @dataclass(frozen=True)
 class InvertedSliderCrank:
-    """A loop of three pins and a slide between two moving bodies.
+    """A loop of three pins and a slide between two moving bodies, or of two pins and a pin in a slot.
 
     bodies: ground, crank, block, lever; joints: ground to crank, crank to block, block to lever (the slide), lever
     to ground; ground and crank: distances between their pins [m]; offset: distance of the lever's ground pin from
     the path of the crank's pin along the lever [m]; driven: the joint of the loop that has a drive, if any.
+    Without a block, the crank and its point-on-line joint are given twice.
     """
 
     bodies: tuple[str, str, str, str]
@@ -154,7 +156,7 @@ class InvertedSliderCrank:
     @property
     def name(self) -> str:
         """Names of its joints, as "O-A-slot-D"."""
-        return "-".join(self.joints)
+        return _join(self.joints)
 
     @property
     def kind(self) -> str:
@@ -315,7 +317,28 @@ def find_slider_cranks(mechanism: Mechanism) -> list[SliderCrank]:
                 bodies = (ground, crank, rod, slider)
                 joints = (first.name, second.name, third.name, guide.name)
                 found.append(SliderCrank(bodies, joints, sizes[0], sizes[1], offset))
-    return found
+    return [*found, *_find_guided_rods(mechanism, pins)]
+
+
+def _find_guided_rods(mechanism: Mechanism, pins: list[Joint]) -> Iterator[SliderCrank]:
+    """Loops of a crank and a rod whose end stays on a line of the ground."""
+    ground = mechanism.GROUND
+    for guide in (j for j in _slots(mechanism) if j.bodies[0] == ground):
+        rod, end = guide.bodies[1], _point_in(guide)
+        for first, second in permutations(pins, 2):
+            if ground not in first.bodies or rod not in second.bodies:
+                continue
+            fixed, moving = _at(first), _at(second)
+            sizes = [float(np.linalg.norm(x)) for x in (moving - fixed, end - moving)]
+            for crank in sorted(set(first.bodies) & set(second.bodies) - {ground, rod}):
+                joints = (first.name, second.name, guide.name, guide.name)
+                offset = _offset(guide, end - fixed)
+                yield SliderCrank((ground, crank, rod, rod), joints, sizes[0], sizes[1], offset)
+
+
+def _slots(mechanism: Mechanism) -> list[Joint]:
+    """Joints that keep a point of the second body on a line of the first."""
+    return [j for j in mechanism.joints if j.kind is JointKind.POINT_ON_LINE and j.axis is not None]
 
 
 def find_inverted_slider_cranks(mechanism: Mechanism) -> list[InvertedSliderCrank]:
@@ -351,7 +374,30 @@ def find_inverted_slider_cranks(mechanism: Mechanism) -> list[InvertedSliderCran
                     )
                     for crank in sorted(cranks)
                 ]
-    return found
+    return [*found, *_find_slotted_levers(mechanism, pins, driven)]
+
+
+def _find_slotted_levers(
+    mechanism: Mechanism, pins: list[Joint], driven: set[str]
+) -> Iterator[InvertedSliderCrank]:
+    """Loops of a crank whose pin stays in a slot of a lever."""
+    ground = mechanism.GROUND
+    on_ground = [j for j in pins if ground in j.bodies]
+    for slot in (j for j in _slots(mechanism) if ground not in j.bodies):
+        (lever, crank), pin = slot.bodies, _point_in(slot)
+        for first, last in permutations(on_ground, 2):
+            if crank not in first.bodies or lever not in last.bodies:
+                continue
+            fixed, pivot = _at(first), _at(last)
+            joints = (first.name, slot.name, slot.name, last.name)
+            yield InvertedSliderCrank(
+                (ground, crank, crank, lever),
+                joints,
+                float(np.linalg.norm(pivot - fixed)),
+                float(np.linalg.norm(pin - fixed)),
+                _offset(slot, pin - pivot),
+                next((name for name in joints if name in driven), ""),
+            )
 
 
 def _offset(slide: Joint, d: Floats) -> float:
@@ -418,6 +464,18 @@ def _with_base(
         tuple(joints[i] for i in pins),  # type: ignore[arg-type]
         tuple(lengths[i] for i in at),  # type: ignore[arg-type]
     )
+
+
+def _point_in(slot: Joint) -> Floats:
+    """The point that stays on a line."""
+    place = slot.ends[1].place
+    assert place is not None
+    return place
+
+
+def _join(joints: tuple[str, ...]) -> str:
+    """Names of the joints of a loop, each once."""
+    return "-".join(dict.fromkeys(joints))
 
 
 def _at(joint: Joint) -> Floats:

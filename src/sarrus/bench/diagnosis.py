@@ -252,13 +252,13 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     best = rivals[0]
     few = best.digits <= FEW_DIGITS
     fact = best.left < rounding and few
-    # What explains all digits with a number that a person may have written is told, too, the simplest first.
+    # What explains all digits with a number that a person may have written is reported, too, the simplest first.
     others = [x for x in rivals if fact and x.left < rounding and x.digits <= FEW_DIGITS]
     # Bodies with equal masses have the same sentence but for their names.
-    told: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for x in (best, *others):
-        told.setdefault(x.sentence.split(" is ")[-1], x.sentence)
-    sentence = "; or ".join(told.values())
+        sentences.setdefault(x.sentence.split(" is ")[-1], x.sentence)
+    sentence = "; or ".join(sentences.values())
     sentence += f" (then the error is {best.left:.1g} of the motion, not {error:.1g})"
     if fact:
         return sentence, None

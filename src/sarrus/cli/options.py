@@ -12,17 +12,37 @@ from typing import Annotated, Any
 import typer
 
 from .. import problems
+from ..mechanism.elements import load_units
 from ..settings import AT_CROSSING
 
 Values = dict[str, float]
 Settings = dict[str, Any]
 
-Duration = Annotated[float | None, typer.Option(help="Simulated time [s].")]
+
+def read_seconds(text: str) -> float:
+    """A time option [s]: a number, or text with a unit such as "5 ms"."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    units = load_units()
+    try:
+        return float(units.in_si(text, units.TIME))
+    except units.UnitError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def seconds_option(text: str) -> Any:
+    """An option for a time; text: its help."""
+    return typer.Option(help=text, parser=read_seconds, metavar="<time>")
+
+
+Duration = Annotated[float | None, seconds_option("Simulated time [s], or with a unit.")]
 Tolerance = Annotated[
     float | None,
     typer.Option(help="Target error, relative to the mechanism's size; 1e-10 by default."),
 ]
-Step = Annotated[float | None, typer.Option(help="Step of a method with a fixed step [s].")]
+Step = Annotated[float | None, seconds_option("Step of a method with a fixed step [s].")]
 AtCrossing = Annotated[
     str,
     typer.Option(
@@ -39,9 +59,10 @@ METHOD_HELP = f"{', '.join(METHODS)}; or FILE.py:FUNCTION, a function of your ow
 # Run settings of a model file.
 SETTINGS = {
     "duration": Annotated[
-        float | None, typer.Option(help="Simulated time [s]; default: that of the file.")
+        float | None,
+        seconds_option("Simulated time [s], or with a unit; default: that of the file."),
     ],
-    "output_step": Annotated[float | None, typer.Option(help="Time between outputs [s].")],
+    "output_step": Annotated[float | None, seconds_option("Time between outputs [s], or 5ms.")],
     "tolerance": Tolerance,
     "method": Annotated[str | None, typer.Option(help=METHOD_HELP)],
     "step": Step,

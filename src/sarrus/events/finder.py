@@ -36,7 +36,7 @@ from ..methods.outcome import (
 )
 from ..methods.recorder import copy_part
 from ..model import Model
-from ..thresholds import EVENT_BAND, EVENT_ROUNDING
+from ..thresholds import EVENT_BAND, EVENT_ROUNDING, SIMULTANEOUS
 from . import interpolants
 from .event_quantities import make_quantity
 from .event_readings import NORMS, NOTHING, EventStates, Reader, make_reader, usual_size
@@ -272,7 +272,8 @@ class Track:
     def finish(self) -> FoundRows:
         """Events that the end of the run decides."""
         self._detector.state[zeros.COUNT] = 0.0
-        zeros.finish_search(self._detector, self.extremes)
+        power = self._wanted[series.POWER]
+        zeros.finish_search(self._detector, self.extremes, EVENT_ROUNDING * self.largest**power)
         return self._listed(int(self._detector.state[zeros.COUNT]))
 
     def _listed(self, count: int) -> FoundRows:
@@ -350,10 +351,11 @@ class EventFinder:
         self._tails: list[MotionPart] = []
         self._found: list[_Located] = []
         self.may_stop = any(event.terminal or event.then for event in events)
+        # the name of the event that ended the run
         self.reached = ""
-        # the number of the event that ended the run
-        self.which: int | None = None
-        # events after that one, as number and sign before them
+        # the numbers of all events that act or end the run at that instant, in the order of request
+        self.acting: list[int] = []
+        # events after that instant, as number and sign before them
         self._later: list[tuple[int, int]] = []
         self.cpu = 0.0
 
@@ -383,26 +385,42 @@ class EventFinder:
         return stop
 
     def _keep(self, located: _Located) -> Record | None:
-        """Store events in order of time, up to the first that ends the run; returns its state."""
+        """Store events in order of time, up to the first that ends the run and those at the same instant.
+
+        Returns the state there.
+        """
         if all(track.left is None and not track.event.then for track in self._tracks):
             self._found.append(located)
             return None
         kept: list[int] = []
+        instant = np.inf
+        times, signs = located.record.times.tolist(), located.found[:, zeros.SIGN].tolist()
         for i, n in enumerate(located.tracks.tolist()):
             track = self._tracks[n]
+            # whether a quantity turns back there is decided by the motion after the instant
+            turns = bool(self.acting) and located.found[i, zeros.KIND] != zeros.CROSSING
+            if times[i] > instant or turns:
+                self._later.append((n, int(signs[i])))
+                continue
             if track.left == 0:
                 continue
             track.left = None if track.left is None else track.left - 1
             kept.append(i)
             if track.event.then or (track.left == 0 and track.event.terminal):
-                self.reached, self.which = track.event.name, n
-                signs = located.found[i + 1 :, zeros.SIGN]
-                later = zip(located.tracks[i + 1 :].tolist(), signs.tolist(), strict=True)
-                self._later = [(k, int(sign)) for k, sign in later]
-                break
+                self.acting.append(n)
+                instant = min(instant, times[i] * (1.0 + SIMULTANEOUS))
         if kept:
             self._found.append(located.some(np.array(kept)))
-        return None if self.which is None else self._found[-1].record[-1:]
+        if not self.acting:
+            return None
+        self.acting.sort()
+        # what has just occurred does not occur again
+        now = {
+            int(located.tracks[i]) for i in kept if times[i] >= instant - 2 * SIMULTANEOUS * instant
+        }
+        self._later = [(n, sign) for n, sign in self._later if n not in now]
+        self.reached = self._events[self.acting[0]].name
+        return self._found[-1].record[-1:]
 
     def carry_over(self, state: Record) -> list[TrackState]:
         """What the events carry over into a segment that starts at a state.
@@ -444,7 +462,7 @@ class EventFinder:
 
     @property
     def stop(self) -> LocatedEvents:
-        """The event that ended the run."""
+        """The last event of the run, at the instant at which it ended."""
         return self._listed([self._found[-1].some(slice(-1, None))])
 
     def _sweep(self, swept: SweptPart) -> Iterator[tuple[int, FoundRows]]:

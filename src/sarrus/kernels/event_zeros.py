@@ -54,6 +54,8 @@ HIGH = LOW + PLACE
 STATE = HIGH + PLACE
 # What is known about an interval: nothing, it excludes events, the function is monotone on it.
 OPEN, AWAY, MONOTONE = 0, 1, 2
+# Places closer to the end than this are there, relative to the last interval.
+AT_END = 1e-6
 # Halvings of an interval, and coefficients that are rounding, relative to the largest.
 MOST_HALVINGS, ROUNDING = 40, 1e-15
 # Iterations of Newton's method, safeguarded by bisection, and the step that is the last one.
@@ -220,19 +222,31 @@ def read_place(d, extremes, time, value, band, width, is_zero, rate):
 
 
 @entry
-def finish_search(d, extremes):
-    """The run ends: zeros among the last places count; whether it ends at an extreme is unknown."""
+def finish_search(d, extremes, rounding):
+    """The run ends: a zero among the last places counts; whether it ends at an extreme is unknown.
+
+    rounding: of the function. If it is zero to rounding at the end, it reaches zero there; if it was so before, it
+    has settled. A function that a run continues with has never left the band.
+    """
     count = int(d.state[INSIDE])
-    if extremes != NONE or count == 0:
+    if extremes != NONE or count == 0 or d.state[CONTINUES] > 0.0:
         return
-    zeros, only, deepest, side = 0, 0, 0, d.state[SIDE]
+    zeros, only, deepest, first, side = 0, 0, 0, -1, d.state[SIDE]
     for k in range(count):
         if d.inside[k, ZERO] > 0.0:
             zeros += 1
             only = k
+        if first < 0 and abs(d.inside[k, VALUE]) <= rounding:
+            first = k
         if side * d.inside[k, VALUE] < side * d.inside[deepest, VALUE]:
             deepest = k
-    if zeros == 1:
+    last = d.inside[count - 1]
+    if abs(last[VALUE]) <= rounding:
+        if last[TIME] - d.inside[first, TIME] <= AT_END * last[WIDTH]:
+            add_found(d, d.inside[first], CROSSING, side)
+        elif d.state[SETTLED] != d.state[SETTLED]:
+            d.state[SETTLED] = d.inside[first, TIME]
+    elif zeros == 1:
         add_found(d, d.inside[only], CROSSING, side)
     elif deepest < count - 1:
         # at the end of the run the function may not have reached its minimum

@@ -166,7 +166,7 @@ def make_blueprint(
         spun={name: _spun(block, coordinates, name) for name, _ in mechanism.angular_velocities},
         drive_rates=block.take(drives.start_rates(equations.count)),
         user_calls=tuple(call for call, _ in loads.users),
-        doubtful=coordinates.reduction.doubtful,
+        doubtful=coordinates.reduction.doubtful or coordinates.skeleton.sharing.doubtful,
     )
     return blueprint, block.values
 

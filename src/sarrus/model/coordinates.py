@@ -25,7 +25,7 @@ from ..arrays import Floats, Ints, plain_sum
 from ..kinematics.configuration import LINK, length_of_parts
 from ..mechanism import Body, Mechanism
 from ..mechanism.part_arrays import PartArrays
-from ..thresholds import ZERO_COEFFICIENT
+from ..thresholds import SAME_FEATURE, ZERO_COEFFICIENT
 from ..tracing import PartedError, mean, vector_arithmetic
 from . import body_classes
 from .body_classes import BodyClass, ClassMaker
@@ -300,7 +300,7 @@ def draw(
     """
     factors = joint_factors(mechanism, parts)
     space = make_space(mechanism, parts)
-    skeleton = make_skeleton(mechanism, parts, space, points, factors)
+    skeleton = make_skeleton(mechanism, parts, space, points, factors, max(zero, SAME_FEATURE))
     products = [Product(skeleton.factor(a), skeleton.factor(b), a is b) for a, b in factors]
     return solve_relations(mechanism, skeleton, products, zero)
 
@@ -329,9 +329,10 @@ def make_skeleton(
     space: Space,
     points: Points,
     factors: list[tuple[Factor, Factor]],
+    apart: float = SAME_FEATURE,
 ) -> Skeleton:
     """Groups, features and frames; every frame can express what joints, loads and readings need."""
-    sharing = share_features(parts, space.place, space.direction)
+    sharing = share_features(parts, space.place, space.direction, apart)
     wanted = Wants(points, points.groups(sharing.group_of), len(sharing.groups))
 
     def of(body: str) -> Wanted:

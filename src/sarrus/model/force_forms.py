@@ -140,8 +140,8 @@ def joint_triad(bodies: dict[str, Body], joint: Joint) -> tuple[Vector, Vector, 
 
 def load_needs(mechanism: Mechanism) -> Iterator[tuple[str, Any, list[Vector]]]:
     """A point [m] or directions of bodies that frames must be able to express."""
-    whom = [*mechanism.torsions, *mechanism.ball_dampers]
-    joints, bodies = named_parts(mechanism, whom)
+    parts = [*mechanism.torsions, *mechanism.ball_dampers]
+    joints, bodies = named_parts(mechanism, parts)
     for spring in mechanism.springs:
         for body, at in zip(spring.bodies, spring.ends, strict=True):
             yield body, at, []
@@ -188,8 +188,8 @@ def collect_loads(
             _add_torque(loads, features, torque.body, about, torque.fixed_in == BODY)
     for spring in mechanism.springs:
         _add_spring(loads, features, spring)
-    whom = [*mechanism.torsions, *mechanism.ball_dampers]
-    joints, bodies = named_parts(mechanism, whom)
+    parts = [*mechanism.torsions, *mechanism.ball_dampers]
+    joints, bodies = named_parts(mechanism, parts)
     for torsion in mechanism.torsions:
         joint = joints[torsion.joint]
         _add_torsion(loads, features, torsion, joint, joint_triad(bodies, joint))

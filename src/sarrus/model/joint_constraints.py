@@ -32,7 +32,7 @@ import scipy
 from ..arrays import Floats, Ints
 from ..mechanism import Body, Joint, Mechanism
 from ..mechanism.part_arrays import PartArrays
-from ..thresholds import SAME_FEATURE
+from ..thresholds import DOUBTFUL_COEFFICIENT, SAME_FEATURE
 from ..tracing import Scalar, TracedNumber, UntracedError, each_vector, largest, sqrt
 from .vectors import Vector, across, add, cross, norm, outside, over, subtract
 
@@ -161,7 +161,8 @@ class Group:
 class Sharing:
     """Groups and the features they share, in the model's units and directions.
 
-    turning_with: for each group the first of the groups that rotate as one with it (usually itself).
+    turning_with: for each group the first of the groups that rotate as one with it (usually itself); apart: fixed
+    axes at a smaller angle are parallel; doubtful: whether rounding of dimensions may have fixed two directions.
     """
 
     groups: list[Group]
@@ -169,6 +170,8 @@ class Sharing:
     features: list[Feature]
     turning_with: list[int]
     group_of_body: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    apart: float = SAME_FEATURE
+    doubtful: bool = False
 
     @cached_property
     def members(self) -> tuple[Ints, Ints]:
@@ -183,15 +186,23 @@ class Sharing:
             if self.features[k].fixed and len(basis) < 2:
                 rest = outside(basis, self.features[k].start)
                 size = norm(rest)
-                if size > SAME_FEATURE:
+                if size > self.apart:
+                    # parallel axes of the ground that differ by rounding would leave translations only
+                    self.doubtful |= bool(basis) and bool(size < DOUBTFUL_COEFFICIENT)
                     basis.append(over(rest, size))
         return basis
 
 
 def share_features(
-    parts: PartArrays, place: Callable[[Any], Vector], turn: Callable[[Any], Vector]
+    parts: PartArrays,
+    place: Callable[[Any], Vector],
+    turn: Callable[[Any], Vector],
+    apart: float = SAME_FEATURE,
 ) -> Sharing:
-    """Find groups and features; `place` and `turn` convert points and directions to the model."""
+    """Find groups and features; `place` and `turn` convert points and directions to the model.
+
+    apart: as in `Sharing`.
+    """
     names = [Mechanism.GROUND, *parts.names]
     rigid = [j.bodies for j in parts.joints_that(lambda row: row.is_rigid)]
     group_of = {name: i for i, name in enumerate(names)}
@@ -247,7 +258,7 @@ def share_features(
 
     # the first one has the smallest index
     turning_with = [turning[turns[g]][0] if stiff else g for g in range(len(groups))]
-    sharing = Sharing(groups, group_of, features, turning_with, group_of_body)
+    sharing = Sharing(groups, group_of, features, turning_with, group_of_body, apart)
     _fix_axes(sharing)
     return sharing
 

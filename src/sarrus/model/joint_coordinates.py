@@ -69,8 +69,8 @@ class _Adding:
         self, mechanism: Mechanism, features: Features, equations: Equations, free: int
     ) -> None:
         self.features, self.equations = features, equations
-        whom = [*mechanism.rotors, *mechanism.couplings]
-        self.joints, self.bodies = named_parts(mechanism, whom)
+        parts = [*mechanism.rotors, *mechanism.couplings]
+        self.joints, self.bodies = named_parts(mechanism, parts)
         self.free = free
         self.known: dict[str, list[Number]] = {}
 

@@ -17,8 +17,9 @@ from ..formats.parts import FormatError
 from ..mechanism import MechanismError, ModelFileError, load_data, to_data
 from ..mechanism.files import from_data, units
 from ..mechanism.files.model_reader import Document, Where, load_document
-from ..mechanism.files.model_schema import SCHEMA_ID, Name, Number, Section, Time, known_keys
+from ..mechanism.files.model_schema import SCHEMA_ID, Section, known_keys
 from ..mechanism.files.paths import nearest, split_path, unit_at
+from ..mechanism.files.schema_values import Name, Number, Time
 from ..mechanism.files.units import UnitError, shorten
 from ..quantities import unit_of_quantity
 from .measures import WORDS

@@ -17,13 +17,18 @@ from .plots import Curve, Plot, stack
 NEEDS_A_DRIVE = (
     "One drive is needed that moves the whole mechanism: put one motor on a pin or a slider."
 )
+SEVERAL_DRIVES = (
+    "Only mechanisms with one drive have these; the curves show force and power of each drive."
+)
 # outputs of a run without a cycle
 OUTPUTS = 721
 
 
 def find_design(mechanism: Mechanism, duration: float) -> Design | str:
     """The design of a mechanism over the cycle or motion of its drive, or a duration [s]; or why it has none."""
-    if len(mechanism.drives) != 1:
+    if len(mechanism.drives) > 1:
+        return SEVERAL_DRIVES
+    if not mechanism.drives:
         return NEEDS_A_DRIVE
     if mechanism.user_forces:
         return "The design quantities of mechanisms with user forces are not computed."

@@ -168,17 +168,17 @@ class _Motion:
         points = np.repeat(start[None], n, axis=0)
         speeds = np.zeros_like(points)
         free = owner != GROUND
-        who = owner[free]
-        if len(who):
-            arms = start[free] - self.starts[who]
+        bodies = owner[free]
+        if len(bodies):
+            arms = start[free] - self.starts[bodies]
             # a thin rod on ball joints has one vector: the point lies along it, found by least squares
-            inverse = np.linalg.pinv(np.swapaxes(self.frame_starts[who], 1, 2), rcond=1e-9)
+            inverse = np.linalg.pinv(np.swapaxes(self.frame_starts[bodies], 1, 2), rcond=1e-9)
             parts = np.einsum("pij,pj->pi", inverse, arms)
-            points[:, free] = self.centers[:, who] + np.einsum(
-                "pi,tpij->tpj", parts, self.frames[:, who]
+            points[:, free] = self.centers[:, bodies] + np.einsum(
+                "pi,tpij->tpj", parts, self.frames[:, bodies]
             )
-            speeds[:, free] = self.center_speeds[:, who] + np.einsum(
-                "pi,tpij->tpj", parts, self.rates[:, who]
+            speeds[:, free] = self.center_speeds[:, bodies] + np.einsum(
+                "pi,tpij->tpj", parts, self.rates[:, bodies]
             )
         return points[:, :, :dimension], speeds[:, :, :dimension]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -47,13 +47,13 @@ def join_outcomes(
     problem: Run,
     titles: Sequence[str],
     segments: Sequence[tuple[ActiveParts, Outcome]],
-    found: Sequence[tuple[LocatedEvents, Acted]],
+    found: Sequence[Mapping[int, Acted]],
     end: Ending | None,
 ) -> Outcome:
     """One outcome of a run in segments.
 
-    problem: the run; titles: of all events; found: the event at the end of each segment but perhaps the last, and
-    what it did; end: how the run ended, if its last segment does not say it.
+    problem: the run; titles: of all events; found: what events did at the end of each segment but perhaps the
+    last, by their numbers; end: how the run ended, if its last segment does not say it.
     """
     model, kept, parts = problem.model, [], []
     rows, work, restored = 0, 0.0, 0.0
@@ -140,7 +140,7 @@ def _events(
     problem: Run,
     titles: Sequence[str],
     outcomes: Sequence[Outcome],
-    found: Sequence[tuple[LocatedEvents, Acted]],
+    found: Sequence[Mapping[int, Acted]],
 ) -> LocatedEvents:
     """All events of the run, with what those at the ends of segments did."""
     located = [o.events for o in outcomes]
@@ -148,9 +148,13 @@ def _events(
     listed = [
         (n, e, i) for n, e in enumerate(located) if e is not None for i in range(len(e.kinds))
     ]
-    # the last event of a segment is the one that ended it
-    ends = {n: len(e.kinds) - 1 for n, e in enumerate(located) if e is not None and n < len(found)}
-    acted = {(n, ends[n]): found[n][1] for n in ends}
+    # the last occurrences in a segment are those that ended it
+    acted = {
+        (n, int(np.flatnonzero(e.which == which)[-1])): effect
+        for n, (e, effects) in enumerate(zip(located, found, strict=False))
+        if e is not None
+        for which, effect in effects.items()
+    }
     did = [acted.get((n, i)) for n, _, i in listed]
     changes = np.array([0.0 if x is None else x.energy for x in did])
     records = [e.record[i : i + 1] for _, e, i in listed]

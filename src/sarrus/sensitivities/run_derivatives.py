@@ -10,7 +10,8 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.compiler import COMPILES
 from ..kernels.dual import RATES
-from ..mechanism import MechanismError
+from ..mechanism import Mechanism, MechanismError
+from ..mechanism.active_parts import ActiveParts
 from ..model import make_model
 from ..result import Result
 from ..simulate import simulate
@@ -37,12 +38,44 @@ SAMPLES = 16
 PRECISE = 1e-12
 SERIES = "series"
 NOT_TRIED = "not tried"
+CHANGED = (
+    "an event changes the mechanism there, and derivatives are not continued over such an event"
+)
 
 
 def polynomials(result: Result) -> Motion:
     """The step polynomials of a run that kept them."""
     found = result.outcome.motion
     assert found is not None
+    return found
+
+
+def without_actions(mechanism: Mechanism) -> Mechanism:
+    """A copy in which no event or limit changes the mechanism."""
+    new = mechanism.copy()
+    new.events, new.limits, new.lockable = [], [], []
+    return new
+
+
+def first_segment(result: Result) -> Result:
+    """The run until the first event that changes its mechanism, with its polynomials; the run if there is none."""
+    segments = result.outcome.segments
+    if not segments:
+        return result
+    end = segments[1].begin if len(segments) > 1 else result.duration
+    if segments[0].parts != ActiveParts().text or not end > 0.0:
+        raise MechanismError(
+            f"'{result.name}': an event changes the mechanism at the start; derivatives over such an event are "
+            "not supported"
+        )
+    known = vars(result).setdefault("_repeated_runs", {})
+    if "first segment" not in known:
+        times = result.times[result.times <= end]
+        known["first segment"] = simulate(
+            without_actions(result.mechanism), end, outputs=times if len(times) else [0.0],
+            dense=True, tolerance=result.tolerance, max_steps=result.settings.max_steps,
+        )  # fmt: skip
+    found: Result = known["first segment"]
     return found
 
 
@@ -54,17 +87,17 @@ class RunDerivatives:
             raise NotImplementedError(
                 "sensitivities need compiled kernels; unset SARRUS_PLAIN_KERNELS"
             )
-        if result.outcome.segments:
-            raise MechanismError(
-                f"'{result.name}' has events that change the mechanism; derivatives over such an event are not "
-                "supported"
-            )
         if result.settings.tolerance is None:
             raise ValueError(
                 f"'{result.name}' was simulated by '{result.method}', whose motion is not exact enough for "
                 "derivatives; simulate it by a method with a tolerance, such as 'auto'"
             )
-        self.result, self.source = result, source
+        self.whole, self.result, self.source = result, first_segment(result), source
+
+    @property
+    def cut(self) -> float:
+        """Time of the first event that changes the mechanism [s]; infinite if there is none."""
+        return np.inf if self.result is self.whole else self.result.duration
 
     @cached_property
     def dense(self) -> Result:
@@ -143,6 +176,9 @@ class RunDerivatives:
         count = len(self.source.parameters)
         for first in range(0, count, RATES):
             found += self._take(list(range(first, min(first + RATES, count))))
+        for tangent in found:
+            if tangent.validity and self.cut < np.inf:
+                tangent.validity = Validity(self.cut, CHANGED, tangent.validity.defect)
         return found
 
     def _take(self, lanes: list[int]) -> list[RunTangent]:
@@ -178,6 +214,8 @@ class RunDerivatives:
 
     def _dual(self, lanes: list[int]) -> DualModel:
         traced, count = self.source.trace(lanes)
+        if self.cut < np.inf:
+            traced = without_actions(traced)
         try:
             return make_dual_model(traced, self.result.model, count)
         except UntracedError as error:
@@ -210,7 +248,8 @@ class RunDerivatives:
             found = []
             for sign in (1.0, -1.0):
                 try:
-                    found.append(make_model(self.source.neighbour(p, sign * step)))
+                    other = self.source.neighbour(p, sign * step)
+                    found.append(make_model(without_actions(other) if self.cut < np.inf else other))
                 except MechanismError as error:
                     failure = error
             if len(found) < 1 + drawn:
@@ -265,6 +304,8 @@ class RunDerivatives:
         """Joint positions of a neighbouring mechanism at some times, or the reason why there are none."""
         try:
             mechanism = self.source.neighbour(p, step)
+            if self.cut < np.inf:
+                mechanism = without_actions(mechanism)
             run = simulate(mechanism, float(times[-1]), outputs=times, tolerance=self.tolerance)
         except MechanismError as error:
             return str(error)

@@ -16,7 +16,7 @@ from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
 from ..mechanism.event_requests import Event
-from ..methods.outcome import Record
+from ..methods import Record
 from ..model import Model
 from ..model.structure import describe, with_numbers
 from ..quantities import GLOBAL, list_owners, read_quantity, split_quantity
@@ -172,6 +172,12 @@ class RunTangent:
         return self._sensitivity(quantity, times, values, **more)
 
     def _sensitivity(self, name: str, times: Floats, values: Floats, **more: Floats) -> Sensitivity:
+        run = self._run
+        if times is run.result.times and run.result is not run.whole:
+            # outputs after an event that changes the mechanism
+            missing = len(run.whole.times) - len(times)
+            values, *others = (_with_nan(x, missing) for x in (values, *more.values()))
+            times, more = run.whole.times, dict(zip(more, others, strict=True))
         return Sensitivity(
             name,
             self.parameter.name,
@@ -270,10 +276,12 @@ class RunTangent:
             raise ValueError(
                 f"event '{event.name}' is an extreme; the time of 'largest B0.x' has a derivative (time_rates)"
             )
-        result, dense = self._run.result, self._run.dense
+        dense = self._run.dense
         until = min(self.validity.until, self._group.reached)
-        found = [e for e in result.events if e.name == event.name and e.time <= until]
-        times = np.array([e.time for e in found])
+        # an event that changes the mechanism ends the derivatives, and its own time is the last one
+        until = until if self._run.cut > until else self._run.cut * (1.0 + 1e-12)
+        found = [e for e in self._run.whole.events if e.name == event.name and e.time <= until]
+        times = np.minimum([e.time for e in found], self._run.end)
         if not len(times):
             return times, times
         there = dense.at(times)
@@ -284,14 +292,7 @@ class RunTangent:
             return bind_reader(event, states)(states)
 
         slopes = self._difference(there, rates, read)
-        h = EVENT_STEP * dense.times[-1]
-        middle = np.clip(times, 2.0 * h, self._run.end - 2.0 * h)
-        moments = (middle[:, None] + h * np.array([-2.0, -1.0, 1.0, 2.0])).ravel()
-        order = np.argsort(moments, kind="stable")
-        x = np.empty(len(moments))
-        x[order] = read(dense.at(moments[order]))
-        a, b, c, d = x.reshape(-1, 4).T
-        speeds = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h)
+        speeds = _time_rate(dense, read, times, self._run.end)
         # a tangent event has no derivative
         passes = (np.abs(speeds) > 0.0) & np.array([e.kind != TANGENT for e in found])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -360,6 +361,12 @@ class RunTangent:
             raise ValueError(
                 f"'{quantity}': extremes have derivatives for coordinates of points; give one like 'B0.x'"
             )
+        whole = self._run.whole
+        if self._run.cut < np.inf:
+            of_outputs = whole.position(name)[:, i]
+            far = float(whole.times[np.argmax(of_outputs) if largest else np.argmin(of_outputs)])
+            if far > self._run.cut:
+                return np.array([far]), np.full(1, np.nan), np.full(1, np.nan)
         t, is_inside = _find_extreme(result, self._run.sample_times, name, i, largest)
         there = result.at(t)
         at = np.array([min(t, self._group.reached)])
@@ -380,6 +387,28 @@ class RunTangent:
         # the time of a flat extreme, as where the mechanism stands still, has no derivative
         is_flat = abs(curve) <= FLAT * np.nanmax(np.abs(usual), initial=0.0)
         return at, np.array([value]), np.array([np.nan if is_flat else -rate / curve])
+
+
+def _time_rate(
+    dense: Result, read: Callable[[Result], Floats], times: Floats, end: float
+) -> Floats:
+    """Time derivatives of a reading, from five states near each time, on one side of it at the ends of the run."""
+    h, nodes = EVENT_STEP * dense.times[-1], np.arange(-2.0, 3.0)
+    middle = np.clip(times, 2.0 * h, end - 2.0 * h)
+    moments = (middle[:, None] + h * nodes).ravel()
+    order = np.argsort(moments, kind="stable")
+    x = np.empty(len(moments))
+    x[order] = read(dense.at(moments[order]))
+    # the polynomial through the five values, differentiated at the time itself
+    powers = np.linalg.solve(np.vander(nodes, increasing=True), x.reshape(-1, 5).T)
+    s = (times - middle) / h
+    terms = [k * powers[k] * s ** (k - 1) for k in range(1, 5)]
+    return np.asarray(np.add.reduce(terms) / h)
+
+
+def _with_nan(values: Floats, missing: int) -> Floats:
+    """Values at the outputs of a part of a run, and NaN at the outputs after it."""
+    return np.concatenate([values, np.full((missing, *values.shape[1:]), np.nan)])
 
 
 def _find_extreme(

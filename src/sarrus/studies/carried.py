@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..mechanism.files import units
-from ..mechanism.files.model_schema import is_vector
+from ..mechanism.files.schema_values import is_vector
 
 Floats = list[float]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
+import re
 from collections.abc import Iterator
 from contextlib import suppress
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,15 @@ from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
 from ..model import make_model
-from ..quantities import find_quantity, pin_angles, split_quantity, unit_of_quantity
+from ..quantities import (
+    FRAME,
+    GLOBAL,
+    UNITS,
+    find_quantity,
+    pin_angles,
+    split_quantity,
+    unit_of_quantity,
+)
 from ..readout import QuantityNames
 from ..user_methods import MOST_BYTES
 from . import study_schema
@@ -47,6 +57,9 @@ cloudpickle = module_on_use("cloudpickle")
 
 # More runs would not fit into memory.
 MOST_RUNS = 10_000_000
+
+# words with which a quantity can end
+WORDS = (*UNITS, *GLOBAL, *FRAME)
 
 
 def make_parameter(
@@ -177,6 +190,11 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
         what = {"function": what}
     if isinstance(what, dict):
         words = [word for word in what if word in QUANTITIES or word == "function"]
+        if len(what) == 1 and not words:
+            [given] = what
+            raise RecordError(
+                f"{shorten(given)} cannot be recorded; {nearest(str(given), list(QUANTITIES))}"
+            )
         if len(words) != 1 or (words[0] != "function" and len(what) > 1):
             raise RecordError(
                 f"give one quantity, like {{maximum: B0.x}}; known: {', '.join(QUANTITIES)}"
@@ -187,6 +205,10 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
         argument = what[word]
     else:
         word = what
+    if isinstance(word, str) and word not in QUANTITIES and unit_of_quantity(word):
+        raise RecordError(
+            f"{shorten(word)} is a quantity over time; say what of it, like {{maximum: {word}}} or {{rms: {word}}}"
+        )
     if not isinstance(word, str) or word not in QUANTITIES:
         raise RecordError(
             f"{shorten(word)} cannot be recorded; {nearest(str(word), list(QUANTITIES))}"
@@ -267,13 +289,24 @@ def find_wrong_name(
     return ""
 
 
+def _similar(what: str) -> str:
+    """A question after the nearest quantity, "did you mean 'motor torque'?", or nothing."""
+    pieces = [*re.finditer(r"[. ]", what)]
+    found: list[tuple[float, str]] = []
+    for cut in [0, *(piece.end() for piece in pieces)]:
+        for word in get_close_matches(what[cut:], WORDS, n=1, cutoff=0.6):
+            found.append((SequenceMatcher(None, what[cut:], word).ratio(), what[:cut] + word))
+    return f"did you mean '{max(found)[1]}'?" if found else ""
+
+
 def _check_words(what: str) -> None:
     """Reject quantities that no part of any mechanism has."""
     if not unit_of_quantity(what):
-        raise RecordError(
-            f"'{what}' is not a quantity; give the name of a joint, point or body with .x, .vx or .ax, or one "
-            "like motor torque, C.F, rocker.angular velocity, total energy"
+        advice = _similar(what) or (
+            "give the name of a joint, point or body with .x, .vx or .ax, or one like motor torque, C.F, "
+            "rocker.angular velocity, total energy"
         )
+        raise RecordError(f"'{what}' is not a quantity; {advice}")
 
 
 def _find_wrong_quantity(what: str, mechanism: Mechanism, names: QuantityNames | None) -> str:

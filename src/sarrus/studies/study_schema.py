@@ -20,17 +20,9 @@ from pydantic import (
 
 from ..mechanism import ModelFileError
 from ..mechanism.files.model_reader import Document, Where
-from ..mechanism.files.model_schema import (
-    SCHEMA_ID,
-    Length,
-    Name,
-    Number,
-    Section,
-    SimulateEntry,
-    Time,
-    known_keys,
-)
+from ..mechanism.files.model_schema import SCHEMA_ID, Section, SimulateEntry, known_keys
 from ..mechanism.files.paths import nearest
+from ..mechanism.files.schema_values import Length, Name, Number, Time
 from ..mechanism.files.units import shorten
 
 VERSION = 1

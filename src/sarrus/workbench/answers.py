@@ -322,7 +322,9 @@ def _moved_points(sketch: Sketch, hand: Hand, pose: Pose) -> Floats:
     points[:, : sketch.dimension] = np.array(sketch.places, float).reshape(-1, sketch.dimension)
     owners = np.array(sketch.owners, dtype=int)
     free = owners >= 0
-    who = owners[free]
-    arms = points[free] - hand.origin - hand.start.centers[who]
-    points[free] = hand.origin + pose.centers[who] + np.einsum("pij,pj->pi", pose.turns[who], arms)
+    moving = owners[free]
+    arms = points[free] - hand.origin - hand.start.centers[moving]
+    points[free] = (
+        hand.origin + pose.centers[moving] + np.einsum("pij,pj->pi", pose.turns[moving], arms)
+    )
     return points[:, : sketch.dimension]

@@ -25,7 +25,7 @@ from .reduced_system import IndependentPart, LocalSystem
 from .sections import find_sections, section_of
 from .sheets import basis_of
 from .shifts import Equation
-from .tangents import find_tangents
+from .tangents import find_tangents, special_directions
 from .taylor import BlownUp, blow_up, monomials
 
 # orders of F, tried in this sequence; only the first two if more than one c is left
@@ -111,6 +111,7 @@ def _add(out: BranchList, more: BranchList) -> None:
     out.order = max(out.order, more.order)
     out.undecided += more.undecided
     out.gap = max(out.gap, more.gap)
+    out.cut |= more.cut
 
 
 def _free(factor: IndependentPart) -> BranchList:
@@ -156,9 +157,32 @@ def _add_families(
                 more = _along_ray(factor, a, first + i)
                 _add(found, more)
             found.gap = 0 if found.germs else found.gap
+        if found.gap and not found.folded and family.space.shape[1] > 1:
+            # a number that no other direction has
+            used = [g.ray for g in out.germs]
+            _add_special(found, factor, family, max(first + len(families), *used, 0) + 1)
         found.germs = [replace(g, curved=g.curved or family.curved) for g in found.germs]
         _add(out, found)
     out.cut |= len(families) > FAMILIES
+
+
+def _add_special(found: BranchList, factor: IndependentPart, family: Family, first: int) -> None:
+    """Add the branches along special directions of a family whose generic directions have none.
+
+    first: number of the first direction.
+    """
+    special = special_directions(factor, family, max(found.gap, ORDERS[1]))
+    if special is None:
+        return
+    inside = BranchList(order=special.order, cut=special.cut)
+    for i, a in enumerate(special.rays):
+        _add(inside, _along_ray(factor, a, first + i))
+    smaller = [f for f in special.families if f.space.shape[1] < family.space.shape[1]]
+    _add_families(inside, factor, smaller, first + len(special.rays))
+    inside.germs = [replace(g, order=max(g.order, special.order)) for g in inside.germs]
+    if inside.germs or inside.undecided:
+        found.gap = 0
+    _add(found, inside)
 
 
 def _is_in_several(w: Floats, known: list[Germ]) -> bool:
@@ -281,13 +305,13 @@ def _branches_of(blown: BlownUp, number: int, space: Floats | None = None) -> Br
 
 
 def _smooth(blown: BlownUp) -> tuple[Floats | None, int]:
-    """The directions c of a smooth branch of several dimensions, (p, n), and the order that decides.
+    """The directions c of a smooth branch, (p, n), and the order that decides.
 
-    This requires fewer equations than degrees of freedom. After division by powers of s the equations are linear
-    in c, and independent.
+    This requires no more equations than degrees of freedom; with as many, the branch is a curve (n = 0). After
+    division by powers of s the equations are linear in c, and independent.
     """
     equations = eliminate([e for e in _equations(blown, 1) if e], blown.factor.system.zero)
-    if len(equations) >= blown.open:
+    if len(equations) > blown.open:
         return None, 0
     rows, order = np.zeros((len(equations), blown.open)), 2
     for row, e in zip(rows, equations, strict=True):

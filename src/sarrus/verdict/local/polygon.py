@@ -162,12 +162,14 @@ def _kept(equation: Equation, state: _State) -> Equation:
 def _order_of(state: _State, known: list[Equation], divided: bool) -> int:
     """The order, in the original variables, of the terms on the hulls.
 
-    A term that is linear in c' alone ensures a root, whatever the term without c' is. divided: whether powers of
-    c' were divided out, so that terms without c' had one.
+    A term that is linear in c' alone ensures a root, whatever the term without c' is. An equation whose only hull
+    point is a term without c' has no further root, so the other equations do not matter. divided: whether powers
+    of c' were divided out, so that terms without c' had one.
     """
-    last = 0
-    for e in known:
-        hull = hull_of(e)
+    hulls = [hull_of(e) for e in known]
+    alone = [hull[0][0] for hull in hulls if len(hull) == 1 and hull[0][1] == 0]
+    last = min(alone, default=0)
+    for hull in hulls if not alone else []:
         linear = not divided and len(hull) > 1 and hull[0][1] == 0 and hull[1][1] == 1
         last = max(last, *(i for i, _ in hull[linear:]))
     return int(np.ceil(float(state.spent + Fraction(last, state.q)))) + 2

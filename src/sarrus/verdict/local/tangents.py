@@ -21,6 +21,7 @@ from .deflation import FLAT, SparsePolynomial, deflate
 from .deflation import evaluate as evaluate_sparse
 from .polygon import real_roots
 from .reduced_system import IndependentPart
+from .standard_basis import initial_forms, is_feasible
 from .taylor import MOST_MONOMIALS, monomials, reduce_equations
 
 # multi-start search: number of starts, of starts outside a known family, and the distance that counts as on it
@@ -33,6 +34,9 @@ SLOW, SLOW_TRIES, SLOW_NEAR = 1e-8, 12, 5e-3
 FEW = 6
 # eigenvalues of a quadratic form below this fraction of the largest are zero
 SEMIDEFINITE = 1e-7
+# slopes below this fraction of the largest are zero; largest number of variables of a form that is tested for
+# definiteness, points on their sphere, and the least value there as a fraction of the largest
+ESSENTIAL, MOST_ESSENTIAL, SPHERE, DEFINITE = 1e-6, 3, 2000, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,31 @@ class HomogeneousPolynomial:
         found = np.linalg.lstsq(powers, values @ self.coefficients, rcond=None)[0]
         size = float(np.abs(found).max(initial=0.0))
         return HomogeneousPolynomial(self.degree, found / size) if size > SEMIDEFINITE else None
+
+    def essential(self, m: int) -> tuple[Floats, int]:
+        """Orthonormal columns, the first `rank` of which span the variables that the polynomial depends on."""
+        E, below = monomials(m, self.degree), monomials(m, self.degree - 1)
+        number = {tuple(row): k for k, row in enumerate(below.tolist())}
+        slopes = np.zeros((m, len(below)))
+        for c, row in zip(self.coefficients, E.tolist(), strict=True):
+            for j in range(m):
+                if row[j]:
+                    lowered = tuple(e - (i == j) for i, e in enumerate(row))
+                    slopes[j, number[lowered]] += c * row[j]
+        U, values, _ = np.linalg.svd(slopes)
+        return U, int(np.sum(values > ESSENTIAL * values[0]))
+
+    def is_definite(self, space: Floats) -> bool:
+        """Whether the polynomial keeps its sign on the unit sphere of a space, clearly above zero."""
+        x = np.random.default_rng(2).normal(size=(SPHERE, space.shape[1]))
+        x = (x / np.linalg.norm(x, axis=1, keepdims=True)) @ space.T
+        values = (
+            np.prod(x[:, None] ** monomials(x.shape[1], self.degree), axis=2) @ self.coefficients
+        )
+        return bool(
+            abs(np.sign(values).sum()) == len(x)
+            and np.ptp(values) < (1.0 - DEFINITE) * np.abs(values).max()
+        )
 
     def matrix(self, m: int) -> Floats:
         """The symmetric matrix of a quadratic form in m degrees of freedom."""
@@ -120,6 +149,12 @@ def _directions(forms: list[HomogeneousPolynomial], m: int, limit: float) -> Tan
     """Common roots of forms in m unknowns; limit: residuals of roots."""
     if not m:
         return Tangents([])
+    inside = _kernel_of_definite(forms, m)
+    if inside.shape[1] < m:
+        left = [f for f in (f.restricted(inside) for f in forms) if f is not None]
+        found = _directions(left, inside.shape[1], limit)
+        families = [f.within(inside) for f in found.families]
+        return Tangents([inside @ a for a in found.rays], families, cut=found.cut)
     if not forms:
         rng = np.random.default_rng(3)
         directions = [x / np.linalg.norm(x) for x in rng.normal(size=(3, m))]
@@ -136,6 +171,45 @@ def _directions(forms: list[HomogeneousPolynomial], m: int, limit: float) -> Tan
     # if this many are found, the starts have probably missed others
     cut = len(single) > STARTS // 8
     return Tangents(list(single), _sharp_families(forms, multiple, limit), cut=cut)
+
+
+def special_directions(factor: IndependentPart, family: Family, degree: int) -> Tangents | None:
+    """The directions of a family at which further lowest forms vanish; None if they are too many to compute.
+
+    The family contains all tangents, but generic directions of it may have no branch. degree: of the forms.
+    """
+    m, k = factor.dof, factor.L.shape[1]
+    if not is_feasible(k, m, degree):
+        return None
+    found = initial_forms(reduce_equations(factor, degree), m)
+    forms = [HomogeneousPolynomial(d, c) for d, c in found]
+    space = np.eye(m) if family.curved else family.space
+    forms = [f for f in (f.restricted(space) for f in forms) if f is not None]
+    if not forms:
+        return None
+    inside = _directions(forms, space.shape[1], factor.system.root)
+    return Tangents(
+        [space @ a for a in inside.rays],
+        [f.within(space) for f in inside.families],
+        max(f.degree for f in forms),
+        inside.cut,
+    )
+
+
+def _kernel_of_definite(forms: list[HomogeneousPolynomial], m: int) -> Floats:
+    """A basis of the space in which a form of higher degree vanishes, if it has no other real roots, (m, n).
+
+    A form of one essential variable is a power of it. One of even degree is definite if it keeps its sign.
+    """
+    for form in forms:
+        if form.degree == 2:
+            continue
+        V, rank = form.essential(m)
+        if rank == 1 or (
+            rank <= MOST_ESSENTIAL and form.degree % 2 == 0 and form.is_definite(V[:, :rank])
+        ):
+            return V[:, rank:]
+    return np.eye(m)
 
 
 def _quadric_families(h: Floats) -> list[Family]:

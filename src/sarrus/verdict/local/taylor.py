@@ -174,8 +174,30 @@ def blow_up(factor: IndependentPart, a: Floats, order: int) -> BlownUp:
     first = sizes[0]
     scale = min([1.0, *((first / s) ** (1.0 / d) for d, s in enumerate(sizes) if d and s > 0.0)])
     xi = [part * scale**d for d, part in enumerate(xi)]
-    F = [_cleaned(part * scale**d, system.zero) for d, part in enumerate(F)]
+    F = [part * scale**d for d, part in enumerate(F)]
+    repeated = _dependent_rows(np.hstack(F), system.zero)
+    F = [_cleaned(part, system.zero) for part in F]
+    for part in F:
+        part[repeated] = 0.0
     return BlownUp(factor, a, xi, F, C, scale, firmness)
+
+
+def _dependent_rows(rows: Floats, zero: float) -> list[int]:
+    """The rows that are combinations of larger ones; residuals below `zero` are rounding.
+
+    A small multiple of another equation has few digits above the limit, and would contradict the other one.
+    """
+    out: list[int] = []
+    basis = np.zeros((0, rows.shape[1]))
+    for i in np.argsort(-np.abs(rows).max(axis=1, initial=0.0), kind="stable"):
+        rest = rows[i]
+        for _ in range(2):
+            rest = rest - (rest @ basis.T) @ basis
+        if np.abs(rest).max(initial=0.0) > zero:
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+        else:
+            out.append(int(i))
+    return out
 
 
 def _times_s(part: Floats, variables: int, degree: int) -> Floats:
