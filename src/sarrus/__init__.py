@@ -92,8 +92,8 @@ __version__ = "0.2.0.dev0"
 
 
 def __getattr__(name: str) -> object:
-    """Modules that need other libraries, loaded on first use, and public names of earlier versions."""
-    if name in ("jax", "torch"):
+    """Modules that are loaded on first use, and public names of earlier versions."""
+    if name in ("bench", "jax", "torch"):
         return import_module(f"{__name__}.{name}")
     if name == "Runs":
         warn_renamed("sarrus.Runs", "sarrus.EnsembleResult")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Floats
-from .assembly import assemble, fit_velocities, solve_start_velocity
+from .assembly import assemble, fit_velocities, solve_start
 from .events.event_readings import EventStates
 from .events.finder import EventSearch
 from .kernels.elements.user import ADDRESS
@@ -90,16 +90,16 @@ def solve(
     stop = _stop_of(mechanism, model, settings)
     # the start is always recorded, because energies are relative to it
     late = int(settings.outputs[0] > 0.0)
-    run = Run(
-        model, velocity, np.append(0.0, settings.outputs) if late else settings.outputs, settings.duration,
-        settings.setting, settings.max_steps, settings.options, stop, settings.dense, mechanism,
-    )  # fmt: skip
     every_event = [*mechanism.events, *events]
+    search = None
     if mechanism.limits or any(event.then for event in every_event):
         method = _in_segments(method, mechanism, model, every_event, settings)
     else:
-        start = Prepared(mechanism, model, velocity, notes)
-        run = replace(run, events=_search_of(every_event, start, settings))
+        search = _search_of(every_event, Prepared(mechanism, model, velocity, notes), settings)
+    run = Run(
+        model, velocity, np.append(0.0, settings.outputs) if late else settings.outputs, settings.duration,
+        settings.setting, settings.max_steps, settings.options, stop, settings.dense, mechanism, events=search,
+    )  # fmt: skip
     set_up = time.thread_time() - begin
     needs = needs_of(model)
     if needs <= method.does:
@@ -205,16 +205,20 @@ def prepare(mechanism: Mechanism, settings: RunSettings, known: Lookup) -> Prepa
 
 
 def _start_velocity(model: Model, mechanism: Mechanism, known: Lookup) -> tuple[Floats, list[str]]:
-    """The initial velocity and notes on it; those of the last mechanism are kept: callers often rerun it."""
+    """The initial velocity and notes on it; the last ones are kept: callers often rerun a mechanism.
+
+    Without `uses_masses` they are also those of the same mechanism with other masses.
+    """
     structure = model.structure
     if structure is not known.structure:
-        return solve_start_velocity(model, mechanism)
+        found = solve_start(model, mechanism)
+        return found.velocity, found.notes
     given = [*mechanism.velocities, ("", np.zeros(0)), *mechanism.angular_velocities]
-    key = known.numbers.tobytes(), *((name, value.tobytes()) for name, value in given)
-    last = structure.start
-    if last is None or last[0] != key:
-        last = structure.start = key, *solve_start_velocity(model, mechanism)
-    return last[1].copy(), list(last[2])
+    key = model.geometry.tobytes(), *((name, value.tobytes()) for name, value in given)
+    masses, last = known.numbers.tobytes(), structure.start
+    if last is None or last[0] != key or (last[2].uses_masses and last[1] != masses):
+        last = structure.start = key, masses, solve_start(model, mechanism)
+    return last[2].velocity.copy(), list(last[2].notes)
 
 
 def is_immobile(model: Model) -> bool:

@@ -24,6 +24,8 @@ from .thresholds import LARGEST_NUMBER
 CHUNK = 8192
 # splits of a tape that are kept: by the numbers that vary
 MOST_SPLITS = 4
+# largest share of the inputs of a tape for which operations that depend on them are repeated alone
+MOST_CHANGED = 0.5
 _BINARY = {"+": "{}+{}", "-": "{}-{}", "*": "{}*{}", "/": "{}/{}", "max": "larger({},{})"}
 _UNARY = {
     "neg": "-{}",
@@ -426,12 +428,46 @@ class Replay:
             outputs,
         )
         self._one: Callable[[Sequence[float]], list[float] | None] | None = None
+        self._last: _Changes | None = None
         self._slices: dict[tuple[bool, ...], _Slice] = {}
         self._once: set[tuple[bool, ...]] = set()
         self._splits: dict[tuple[bool, ...], _Split] = {}
 
-    def one(self, numbers: Sequence[float]) -> list[float] | None:
-        """The outputs for one list of inputs; None if a decision differs."""
+    def one(self, numbers: Floats) -> Floats | None:
+        """The outputs for one row of inputs; None if a decision differs.
+
+        Callers often change the same few numbers in each call. After two such calls, only the operations that
+        depend on these are repeated.
+        """
+        last = self._last
+        found = None if last is None else last.follow(numbers)
+        if found is not None:
+            return found
+        values = self._whole(numbers.tolist())
+        if values is None:
+            return None
+        found = np.array(values)
+        # zeros of different signs differ
+        bits = numbers.view(np.int64).copy()
+        changed = np.ones(len(bits), bool) if last is None else bits != last.bits
+        few = 0 < np.count_nonzero(changed) <= MOST_CHANGED * len(bits)
+        again = few and last is not None and np.array_equal(changed, last.changed)
+        self._last = _Changes(
+            bits, changed, self._repeats(numbers, changed, found) if again else None
+        )
+        return found
+
+    def _repeats(self, numbers: Floats, changed: Flags, outputs: Floats) -> _Repeats | None:
+        """The operations that depend on some inputs; numbers, outputs: the last ones of the whole tape."""
+        split = self._split_by(tuple(changed.tolist()), of_floats=True)
+        shared = split.run_shared(numbers.tolist())
+        if shared is None:
+            return None
+        which = np.array(split.outputs, dtype=np.int64)
+        return _Repeats(split.varied, shared[0], np.flatnonzero(changed), which, outputs.copy())
+
+    def _whole(self, numbers: Sequence[float]) -> list[float] | None:
+        """All outputs, by all operations."""
         if self._one is None:
             lines = [
                 _unpack([f"x{i}" for i in range(self._inputs)], "xs"),
@@ -541,8 +577,11 @@ class Replay:
             good &= np.isfinite(x)
         return found, good & found.are_finite()
 
-    def _split_by(self, varies: tuple[bool, ...]) -> _Split:
-        """Split the tape in two: operations on inputs common to all variants, and the rest."""
+    def _split_by(self, varies: tuple[bool, ...], of_floats: bool = False) -> _Split:
+        """Split the tape in two: operations on inputs common to all variants, and the rest.
+
+        of_floats: the rest computes with floats instead of arrays, and returns its outputs.
+        """
         names = {f"x{i}" for i, one in enumerate(varies) if one}
         shared, varied = [], []
         for name, key in self._done:
@@ -573,16 +612,58 @@ class Replay:
             ],
             _PLAIN_NAMES,
         )
-        run_varied = _define(
-            "xs,given,good,out",
-            [
-                _unpack([f"x{i}" for i, one in enumerate(varies) if one], "xs"),
-                _unpack(handed, "given"),
-                *_brief(varied, later, [self._outputs[i] for i in outputs]),
-            ],
-            _ARRAY_NAMES,
-        )
-        return _Split(outputs, run_shared, run_varied)
+        begin = [
+            _unpack([f"x{i}" for i, one in enumerate(varies) if one], "xs"),
+            _unpack(handed, "given"),
+        ]
+        names_out = [self._outputs[i] for i in outputs]
+        if of_floats:
+            end = f" return [{','.join(names_out)}]"
+            lines = [*begin, *_operations(varied), *_checks(later), end]
+            return _Split(outputs, run_shared, _define("xs,given", lines, _PLAIN_NAMES))
+        lines = [*begin, *_brief(varied, later, names_out)]
+        return _Split(outputs, run_shared, _define("xs,given,good,out", lines, _ARRAY_NAMES))
+
+
+class _Repeats(NamedTuple):
+    """The operations that depend on some inputs.
+
+    code: of these operations; given: values of the others; inputs, which: the inputs, and the outputs that depend
+    on them; outputs: all.
+    """
+
+    code: Callable[[list[float], Any], list[float] | None]
+    given: Any
+    inputs: Ints
+    which: Ints
+    outputs: Floats
+
+
+class _Changes(NamedTuple):
+    """The last inputs of a replay, as bits, and which of them differed from those before.
+
+    repeats: the operations that depend on these, if they changed repeatedly.
+    """
+
+    bits: Ints
+    changed: Flags
+    repeats: _Repeats | None
+
+    def follow(self, numbers: Floats) -> Floats | None:
+        """The outputs if only the same inputs changed as before and no decision did; None otherwise."""
+        repeats = self.repeats
+        if repeats is None or ((numbers.view(np.int64) != self.bits) > self.changed).any():
+            return None
+        try:
+            found = repeats.code(numbers[repeats.inputs].tolist(), repeats.given)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            # as in the whole tape
+            return None
+        if found is None:
+            return None
+        outputs = repeats.outputs.copy()
+        outputs[repeats.which] = found
+        return outputs
 
 
 class _Slice(NamedTuple):
@@ -594,11 +675,14 @@ class _Slice(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """A tape for many variants: the varying outputs, and the code of its two parts."""
+    """A tape for many variants: the varying outputs, and the code of its two parts.
+
+    Its second part computes with arrays or, for one variant at a time, with floats.
+    """
 
     outputs: list[int]
     shared: Callable[[Sequence[Any]], tuple[Any, list[float]] | None]
-    varied: Callable[[list[Floats], Any, Flags, Floats], None]
+    varied: Callable[..., Any]
 
     def run_shared(self, numbers: Sequence[Any]) -> tuple[Any, list[float]] | None:
         """Values passed on to the second part, and outputs; None if a decision differs."""

@@ -471,6 +471,24 @@ def test_sliders_in_one_body_and_velocities_of_a_keyframe(tmp_path, joints, kind
     assert np.abs(again.position("b")[-1] - result.position("b")[-1]).max() < 1e-9
 
 
+def test_a_keyframe_sets_the_velocity_of_welded_links(tmp_path):
+    """A body of two links is named after the heavier one, which need not be the one with the joint."""
+    heavy = "<body name='b' pos='0.2 0 0'><geom type='sphere' size='0.1' mass='5'/></body>"
+    path = mjcf(
+        tmp_path,
+        "<body name='a'><joint type='hinge' axis='0 1 0'/><geom type='sphere' size='0.05' mass='1'/>"
+        f"{heavy}</body>",
+        "<keyframe><key name='go' qpos='0.5' qvel='2'/></keyframe>",
+    )
+    m = read(path, keyframe="go").mechanism
+    assert len(m.bodies) == 1
+    result = sarrus.simulate(m, 0.01, 0.01)
+    # about y by 2 rad/s; 0.2 m from the hinge at 0.5 rad, with 5/6 of the mass
+    arm = 0.2 * 5 / 6 * np.array([np.cos(0.5), 0.0, -np.sin(0.5)])
+    expected = np.cross([0.0, 2.0, 0.0], arm)
+    assert np.allclose(result.velocity(m.bodies[0].name)[0], expected, atol=1e-12)
+
+
 def spherical_four_bar(folder, digits):
     """Four hinges whose axes meet in a point but for the digits, the last one two connects."""
     axes = np.array([[0.0, 0.0, 1.0], [0.6, 0.1, 0.8], [0.5, 0.9, 0.6], [-0.4, 0.7, 0.9]])

@@ -315,3 +315,58 @@ def test_a_run_copies_and_describes_its_mechanism_once(monkeypatch):
     monkeypatch.setattr(structure, "check_mechanism", counting("check", check_mechanism))
     simulate(four_bar(mass=1.7), 0.01, 0.01)
     assert counts == {"copy": 1, "describe": 1}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_numbers_that_change_in_each_call(seed):
+    """Only operations on these are repeated: outputs and decisions are those of the whole tape, bit for bit."""
+    rng = np.random.default_rng(seed)
+    m = loaded(seed, 2)
+    numbers, found, alone = describe(m).numbers, trace(m).replay, trace(m).replay
+    for _ in range(3):
+        some = rng.choice(len(numbers), 4, replace=False)
+        for n in range(8):
+            other = numbers.copy()
+            # the last ones decide: a number becomes zero, of either sign
+            other[some] *= rng.uniform(0.5, 2.0, 4) if n < 6 else (1, 1, 1, (0.0, -0.0)[n - 6])
+            by_changes, whole = found.one(other), alone._whole(other.tolist())
+            assert (by_changes is None) == (whole is None)
+            if whole is not None:
+                assert by_changes.tobytes() == np.array(whole).tobytes()
+        # one that did not change so far
+        numbers = numbers.copy()
+        numbers[rng.integers(len(numbers))] *= 1.1
+
+
+def test_operations_on_few_numbers_are_repeated_alone():
+    """Masses that change in each call: the whole tape is not replayed again."""
+    found = trace(four_bar()).replay
+    for mass in (1.0, 1.1, 1.2):
+        found.one(describe(four_bar(mass=mass)).numbers)
+    calls = []
+    found._whole = calls.append
+    expected = trace(four_bar(mass=1.3)).follow(describe(four_bar(mass=1.3)).numbers)
+    np.testing.assert_array_equal(found.one(describe(four_bar(mass=1.3)).numbers), expected)
+    assert not calls
+
+
+def two_rods(mass, **spins):
+    """Two rods with given angular velocities."""
+    m = Mechanism("two rods", gravity=(0, -9.81))
+    m.rod("a", (0, 0), (1, 0), mass=mass)
+    m.rod("b", (1, 0), (2, 0.5), mass=1.0)
+    m.revolute("A", m.ground, "a", at=(0, 0))
+    m.revolute("B", "a", "b", at=(1, 0))
+    for name, value in spins.items():
+        m.set_angular_velocity(name, value)
+    return m
+
+
+def test_start_velocities_of_other_masses():
+    """The rate w of the first rod: given, or of least energy, where dT/dw = m/3 w + 1 (w + 1/2) = 0."""
+    for mass in (1.0, 1.0, 1.0, 5.0, 2.0, 2.0, 5.0, 1.0):
+        given = simulate(two_rods(mass, a=0.7, b=1.0), 0.01, 0.01).velocity("B")[0, 1]
+        least = simulate(two_rods(mass, b=1.0), 0.01, 0.01).velocity("B")[0, 1]
+        # some roundings of numbers of order one
+        assert abs(given - 0.7) < 1e-14
+        assert abs(least + 0.5 / (mass / 3 + 1)) < 1e-14

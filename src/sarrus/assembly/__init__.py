@@ -2,7 +2,7 @@
 
 from ..lazy import load_on_use
 from .assemble import Assembly, AssemblyError, assemble, assemble_branches
-from .velocities import fit_velocities, solve_start_velocity
+from .velocities import fit_velocities, solve_start, solve_start_velocity
 
 __all__ = [
     "Assembly",
@@ -10,6 +10,7 @@ __all__ = [
     "assemble",
     "assemble_branches",
     "fit_velocities",
+    "solve_start",
     "solve_start_velocity",
 ]
 

@@ -71,14 +71,28 @@ def fit_velocities(m: Mechanism) -> list[str]:
     return sentences
 
 
+class StartVelocity(NamedTuple):
+    """An initial velocity in model units, notes on it, and whether it depends on the masses."""
+
+    velocity: Floats
+    notes: list[str]
+    uses_masses: bool
+
+
 def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, list[str]]:
+    """The initial velocity of a model and notes on it, see `solve_start`."""
+    found = solve_start(model, mechanism)
+    return found.velocity, found.notes
+
+
+def solve_start(model: Model, mechanism: Mechanism) -> StartVelocity:
     """Velocity of minimal kinetic energy with J v = phi0' and the given point velocities.
 
-    Returns it in model units, and a note if the given velocities do not determine the motion.
+    A note states if the given velocities do not determine the motion; otherwise it does not depend on the masses.
     """
     driven = bool(model.drive_rates.any())
     if not mechanism.velocities and not mechanism.angular_velocities and not driven:
-        return np.zeros(model.coordinates), []
+        return StartVelocity(np.zeros(model.coordinates), [], False)
     wanted = list(_wanted(model, mechanism))
     if model.equations + plain_sum(len(w.side) for w in wanted) <= DENSE:
         found = _solve_dense(model, wanted)
@@ -94,7 +108,8 @@ def solve_start_velocity(model: Model, mechanism: Mechanism) -> tuple[Floats, li
             f"the given velocities do not determine the initial velocity{_fixed(model, wanted)}; the one of least "
             "kinetic energy was used"
         )
-    return found.velocity, [*notes, *_unused_spins(model, mechanism, found.velocity)]
+    notes += _unused_spins(model, mechanism, found.velocity)
+    return StartVelocity(found.velocity, notes, found.uses_masses)
 
 
 def _contradiction(mechanism: Mechanism) -> str:
@@ -146,25 +161,34 @@ def _unused_spins(model: Model, mechanism: Mechanism, v: Floats) -> Iterator[str
 
 class _Solved(NamedTuple):
     """An initial velocity, the deviation of drives from their rates (None: they match), whether the given
-    velocities are met, and whether they leave the motion undetermined.
+    velocities are met, whether they leave the motion undetermined, and whether masses were used.
     """
 
     velocity: Floats
     missed: float | None
     fits: bool
     is_open: bool
+    uses_masses: bool
 
 
 def _solve_dense(model: Model, wanted: list[_Wanted]) -> _Solved:
     """Uses the solver of ensembles, so that a single run starts with the same bits as in an ensemble."""
+    masses: list[Floats] = []
+
+    def mass() -> Floats:
+        masses.append(model.dense_mass()[None])
+        return masses[-1]
+
     found = solve_start_velocities(
-        lambda: model.dense_mass()[None],
+        mass,
         model.start_jacobian()[None],
         model.drive_rates[None],
         [(w.rows.dense()[None], w.side[None], np.array([w.size])) for w in wanted],
     )
     missed = None if found.drives_fit[0] else float(found.missed[0])
-    return _Solved(found.velocity[0], missed, bool(found.fits[0]), bool(found.is_open[0]))
+    return _Solved(
+        found.velocity[0], missed, bool(found.fits[0]), bool(found.is_open[0]), bool(masses)
+    )
 
 
 def _solve_sparse(model: Model, wanted: list[_Wanted]) -> _Solved:
@@ -188,6 +212,7 @@ def _solve_sparse(model: Model, wanted: list[_Wanted]) -> _Solved:
         missed=missed if missed > _allowed(np.abs(rates).max(initial=0.0)) else None,
         fits=all(np.linalg.norm(miss) <= _allowed(largest) for miss in misses),
         is_open=bool(wanted) and bool(np.abs(other - v).max(initial=0.0) > SAME_VELOCITY * size),
+        uses_masses=True,
     )
 
 

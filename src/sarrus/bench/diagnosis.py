@@ -25,7 +25,7 @@ from ..arrays import Flags, Floats
 from ..problems import Problem, RightBranch
 from ..problems.problem import Columns
 from ..runs.columns import unit_of
-from .hypotheses import count_digits, fit_hypotheses
+from .hypotheses import FEW_DIGITS, count_digits, fit_hypotheses
 
 # Relative to the column's scale: errors above this are explained even if no limit is exceeded.
 NOTEWORTHY = 1e-3
@@ -39,9 +39,6 @@ CLEAR_OF_ROUNDING = 30.0
 # Relative to the error: an explanation that leaves less than this explains everything but the simulation's
 # accuracy.
 CLEAR = 1e-3
-# People write parameters with at most this many digits; a fitted value that merely imitates another parameter has
-# more.
-FEW_DIGITS = 4
 # Rows on which explanations are tried, and the fraction that must fit, because some rows may be corrupted.
 TRIED_ROWS, MOST = 2000, 0.9
 # [m]; constraints satisfied to 1 mm keep the point ten times closer to its path.
@@ -161,11 +158,11 @@ def find_causes(sample: Sample, passed: bool, fit: bool = True) -> Causes:
         return Causes(findings=(mistake, *remarks))
     spoilt = list(_spoilt_rows(sample))
     left = _find_branch(sample)
+    looks = [] if likeness is None else [likeness]
     if left is not None and left.sure:
-        return Causes(left.time, left.sentence, (left.sentence, *spoilt, *remarks))
+        return Causes(left.time, left.sentence, (left.sentence, *looks, *spoilt, *remarks))
     if frozen is not None:
         return Causes(findings=(frozen, *remarks))
-    looks = [] if likeness is None else [likeness]
     if left is not None and not looks:
         looks = [f"looks like this: {left.sentence}"]
     disagreement = list(_energy_remark(sample))
@@ -274,16 +271,19 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
 
 def _relative_rounding(sample: Sample) -> float:
     """Return the error an explanation may leave, relative to the motion: rounding of file or simulation."""
-    errors = [
-        sample.rounding.get(n, 0.0) / max(np.abs(sample.columns[n]).max(), 1e-3)
-        for n in sample.names
-    ]
+    errors = [_written_error(sample, n) for n in sample.names]
     return max(EXACT, 2.0 * max(errors, default=0.0))
+
+
+def _written_error(sample: Sample, name: str) -> float:
+    """Return the rounding error of the written numbers of a column, relative to its motion."""
+    return float(sample.rounding.get(name, 0.0) / max(np.abs(sample.columns[name]).max(), 1e-3))
 
 
 def _fitted(sample: Sample) -> Iterator[Explanation]:
     """Yield parameters of the mechanism that fit the columns, each on its own."""
-    for fit in fit_hypotheses(sample.problem, sample.columns, sample.names):
+    rounding = max((_written_error(sample, n) for n in sample.names), default=0.0)
+    for fit in fit_hypotheses(sample.problem, sample.columns, sample.names, rounding):
         given = {name: sample.columns[name][fit.rows] for name in sample.names}
         left = _relative_error(given, fit.columns, sample.names)
         yield Explanation(left, fit.sentence, fit.digits)
@@ -314,6 +314,11 @@ def _mistakes(sample: Sample) -> Iterator[tuple[Sample, str]]:
     ):
         scaled = {name: columns[name] / 1000.0 for name in which}
         yield Sample(problem, {**columns, **scaled}), words
+    for name in sample.names:
+        if name in number and [name] not in (sample.names, sample.places):
+            changed = {**columns, name: columns[name] / 1000.0}
+            words = f"column {number[name]} ({name}) alone looks like millimetres; write metres"
+            yield Sample(problem, changed), words
 
 
 def _relatives(sample: Sample) -> Iterator[tuple[Sample, str, int]]:
@@ -414,10 +419,10 @@ def _find_branch(sample: Sample) -> Departure | None:
     interval = _first_interval(distance > OFF_PATH, np.ones(len(times), dtype=bool))
     if interval is not None:
         before, first, back = interval
-        sentence = (
-            f"left the {branch.path} at t = {times[first]:.4g} s: off it by "
-            f"{distance[first]:.2g} m, up to {distance[first:].max():.2g} m later"
-        )
+        how = f"off it by {distance[first]:.2g} m, up to {distance[first:].max():.2g} m later"
+        sentence = f"left the {branch.path} at t = {times[first]:.4g} s: {how}"
+        if before is None:
+            sentence = f"is not on the {branch.path} from the first row on: {how}"
         return Departure(float(times[first]), sentence + _return(times, back))
     off, usable = _off_energy(sample)
     interval = _first_interval(off, usable)
@@ -532,7 +537,8 @@ def _energy_remark(sample: Sample) -> Iterator[str]:
 
 def _spoilt_rows(sample: Sample) -> Iterator[str]:
     """Yield isolated rows that deviate while their neighbours do not."""
-    floors = dict.fromkeys(sample.names, SPOILT)
+    # A difference of two written numbers is rounded twice.
+    floors = {n: max(SPOILT, 2.0 * sample.rounding.get(n, 0.0)) for n in sample.names}
     errors = dict(sample.error)
     elsewhere = _misfit(sample) > NOTEWORTHY
 
@@ -544,7 +550,9 @@ def _spoilt_rows(sample: Sample) -> Iterator[str]:
         return np.full(len(out), ALONE * out.max()) if elsewhere else CURVED * out
 
     if sample.drift is not None:
-        floors["energy"] = sample.problem.limits.energy_drift or SPOILT
+        floors["energy"] = max(
+            sample.problem.limits.energy_drift or SPOILT, 2.0 * sample.rounding.get("energy", 0.0)
+        )
         errors["energy"] = sample.drift
     found = []
     for name, floor in floors.items():

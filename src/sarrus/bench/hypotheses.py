@@ -49,6 +49,9 @@ STALLED, SETTLED = 0.7, 1e-10
 MOST_SIMULATIONS = 120
 # Largest number of digits of a number written by a person; relative difference of numbers that count as equal.
 MOST_DIGITS, SAME = 7, 3e-7
+# Largest number of digits of a parameter that is stated as the cause: people write few, while a value that merely
+# imitates another parameter has more.
+FEW_DIGITS = 4
 # [m/s^2]: the only number with many digits that people write.
 GRAVITY, STANDARD_GRAVITY = "gravity", 9.80665
 # Step of the finite difference: its truncation error and its rounding error are then both 1e-6 of the derivative.
@@ -59,6 +62,21 @@ TOLERANCE = 1e-10
 MOST_BODIES = 8
 # A motion that changes less than this for a factor change of 1 does not determine the factor.
 INSENSITIVE = 1e-6
+# Relative to the rounding of the columns: rows that distinguish the factors by less do not choose one.
+ABOVE_ROUNDING = 10.0
+
+# Numbers of forces that may be wrong: list of the mechanism, field, unit.
+FORCE_NUMBERS = (
+    ("springs", "stiffness", "N/m"),
+    ("springs", "damping", "N s/m"),
+    ("springs", "free_length", "m"),
+    ("torsions", "stiffness", "N m/rad"),
+    ("torsions", "damping", "N m s/rad"),
+    ("torsions", "torque", "N m"),
+    ("ball_dampers", "damping", "N m s/rad"),
+    ("torques", "vector", "N m"),
+    ("forces", "vector", "N"),
+)
 
 
 @dataclass(frozen=True)
@@ -142,6 +160,7 @@ def list_hypotheses(problem: Problem, mechanism: Mechanism) -> Iterator[Hypothes
     if not mechanism.drives:
         yield Hypothesis("the lengths", 1.0, "", lambda m, s: vary(m, size=s))
     yield from _list_options(problem)
+    yield from _list_forces(problem, mechanism)
     if 1 < len(mechanism.bodies) <= MOST_BODIES:
         masses = [body.mass for body in mechanism.bodies]
         for body in mechanism.bodies:
@@ -163,6 +182,40 @@ def _list_options(problem: Problem) -> Iterator[Hypothesis]:
             yield Hypothesis(f"option {option.name}", value, option.unit, change)
 
 
+def _list_forces(problem: Problem, mechanism: Mechanism) -> Iterator[Hypothesis]:
+    """Yield the numbers of springs, dampers and motors; elements with equal numbers are changed together."""
+    for parts, what, unit in FORCE_NUMBERS:
+        alike: dict[float, list[str]] = {}
+        for element in getattr(mechanism, parts):
+            alike.setdefault(_size(element, what), []).append(element.name)
+        for value, names in alike.items():
+            if value and what not in problem.options:
+                listed = " and ".join(f"'{name}'" for name in names)
+                word = {"vector": "the magnitude"}.get(what, f"the {what.replace('_', ' ')}")
+                change = partial(_with_number, frozenset(names), what)
+                yield Hypothesis(
+                    f"{word} of {listed}", value, unit, change, signed=what in ("torque", "vector")
+                )
+
+
+def _size(element: object, what: str) -> float:
+    """Return a number of an element; of a vector its magnitude."""
+    return float(np.linalg.norm(getattr(element, what)))
+
+
+def _with_number(
+    names: frozenset[str], what: str, mechanism: Mechanism, factor: float
+) -> Mechanism:
+    """Scale a number, or a vector, of some springs, dampers or motors."""
+
+    def change(part: object) -> object:
+        if getattr(part, "name", "") not in names or not hasattr(part, what):
+            return part
+        return replace(part, **{what: factor * getattr(part, what)})  # type: ignore[type-var]
+
+    return mechanism.mapped(change)
+
+
 def _with_option(problem: Problem, name: str, mechanism: Mechanism, factor: float) -> Mechanism:
     """Return the mechanism of the problem with an option multiplied by a factor; `mechanism` is replaced."""
     value = factor * problem.options[name]
@@ -180,26 +233,39 @@ def _with_mass(name: str, mechanism: Mechanism, factor: float) -> Mechanism:
     return mechanism.mapped(change)
 
 
-def fit_hypotheses(problem: Problem, columns: dict[str, Floats], names: list[str]) -> Iterator[Fit]:
-    """Yield hypotheses that fit all rows, within the simulation limit; columns: with t; names: to compare."""
+def fit_hypotheses(
+    problem: Problem, columns: dict[str, Floats], names: list[str], rounding: float = 0.0
+) -> Iterator[Fit]:
+    """Yield hypotheses that fit all rows, within the simulation limit.
+
+    columns: with t; names: to compare; rounding: error of the written numbers, relative to the motion.
+    """
     times = columns["t"]
     if len(times) < LEAST_ROWS or not names or not (np.diff(times) > 0.0).all():
         return
     mechanism = problem.mechanism()
     scale = {name: max(float(np.abs(columns[name]).max()), 1e-3) for name in names}
     made = 0.0
+    found: list[tuple[_Fitter, Fit]] = []
     for hypothesis in list_hypotheses(problem, mechanism):
-        fitter = _Fitter(problem, mechanism, hypothesis, columns, scale)
-        try:
-            found = fitter.fit()
-        except (MechanismError, ValueError):
-            # A mechanism with this factor cannot be simulated.
-            found = None
+        fitter = _Fitter(problem, mechanism, hypothesis, columns, scale, rounding)
+        fit = fitter.fit()
         made += fitter.made
-        if found is not None:
-            yield found
+        if fit is not None:
+            found.append((fitter, fit))
+            yield fit
         if made > MOST_SIMULATIONS:
-            return
+            break
+    if any(fit.digits <= FEW_DIGITS for _, fit in found):
+        return
+    # Rows far apart may fit several factors, as a motion of another frequency does at the same instants.
+    for fitter, fit in found:
+        for start in FACTORS:
+            other = fitter.fit(start)
+            if other is not None and other.digits < fit.digits:
+                yield other
+            if fitter.made > MOST_SIMULATIONS or (other and other.digits <= FEW_DIGITS):
+                return
 
 
 def _typical(values: Floats) -> float:
@@ -227,21 +293,32 @@ class _Fitter:
         hypothesis: Hypothesis,
         columns: dict[str, Floats],
         scale: dict[str, float],
+        rounding: float,
     ) -> None:
         self.problem, self.mechanism, self.hypothesis = problem, mechanism, hypothesis
         self.columns, self.scale = columns, scale
+        # Smaller differences between factors may be rounding.
+        self.least = max(INSENSITIVE, ABOVE_ROUNDING * rounding)
         self.simulated: dict[str, Floats] = {}
         self.made = 0.0
         self.total = len(columns["t"])
         # Change of the columns, relative to their motion, for a change of the factor by 1.
         self.sensitivity = 0.0
 
-    def fit(self) -> Fit | None:
-        """Return the fit with the best factor; None if none fits, or if the motion does not determine it."""
-        factor: float | None = None
+    def fit(self, start: float | None = None) -> Fit | None:
+        """Return the fit that a factor leads to, by default the best of several; None if it does not fit."""
+        try:
+            return self.follow(start)
+        except (MechanismError, ValueError):
+            # A mechanism with this factor cannot be simulated.
+            return None
+
+    def follow(self, start: float | None) -> Fit | None:
+        """Fit the first rows, then twice as many each time; None if a factor does not fit some of them."""
+        factor = start
         rows = FIRST_ROWS
         while True:
-            if factor is None or rows <= FEW_ROWS * self.total:
+            if start is None and (factor is None or rows <= FEW_ROWS * self.total):
                 factor = self.choose(rows, factor)
             if factor is not None:
                 factor = self.improve(factor, rows)
@@ -282,7 +359,7 @@ class _Fitter:
             except (MechanismError, ValueError):
                 continue
             found[factor] = float(np.abs(left).mean())
-        if not found or max(found.values()) - min(found.values()) < INSENSITIVE:
+        if not found or max(found.values()) - min(found.values()) < self.least:
             return None
         return min(found, key=lambda factor: found[factor])
 
@@ -296,7 +373,9 @@ class _Fitter:
             if self.sensitivity < INSENSITIVE:
                 # More rows may determine it.
                 return factor if rows < self.total else None
-            longest = LONGEST_STEP * max(abs(factor), SMALL_FACTOR)
+            # Masses and lengths stay positive.
+            small = SMALL_FACTOR if self.hypothesis.signed else 0.0
+            longest = LONGEST_STEP * max(abs(factor), small)
             step = float(np.clip(_best_step(found, slope), -longest, longest))
             factor += step
             before, found = _typical(found), self.residuals(factor, rows)

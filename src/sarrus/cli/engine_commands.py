@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from .. import bench, report
 from ..engines import known_engines
@@ -31,9 +29,7 @@ COLUMNS = (LOOPS, REDUNDANT, SPRINGS, TORSIONS, FORCES, DRIVES)
 
 def list_engines() -> None:
     """List other engines: version, what they can do, how to install them, and their settings."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for name in ("engine", "version", *COLUMNS, "install"):
-        table.add_column(name, no_wrap=True)
+    table = report.tables.new_table(("engine", "version", *COLUMNS, "install"))
     for engine in known_engines().values():
         able = ["yes" if word in engine.does else "-" for word in COLUMNS]
         version = engine.version or "not installed"

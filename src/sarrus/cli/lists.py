@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
 from .. import cache, problems
 from ..arrays import plain_sum
-from ..report import problem_table
+from ..report.tables import new_table, problem_table
 from ..user_methods import installed
 from .options import Json
 from .screen import Screen
@@ -57,9 +55,7 @@ def list_methods(as_json: Json = False) -> None:
     from ..methods.method import DRIVES, LOADS, USER_FORCES
 
     words = {LOADS: "loads", DRIVES: "drives", USER_FORCES: "user forces"}
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for name in ("method", "description", "controlled by", "supports", "options"):
-        table.add_column(name, no_wrap=True)
+    table = new_table(("method", "description", "controlled by", "supports", "options"))
     listed = (*CHOICES.values(), *map(get_method, installed()))
     if as_json:
         rows = [

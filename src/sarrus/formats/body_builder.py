@@ -254,15 +254,24 @@ class Builder:
                 m.point(
                     self.own_name(name), rigid.name, (rigid.pose @ rigid.pieces[link]).point(place)
                 )
-        for link, velocity, spin in self.parts.velocities:
+        self.add_velocities(m)
+
+    def add_velocities(self, m: Mechanism) -> None:
+        """Set the velocity of each body that is one link, or several welded ones, in the file."""
+        given = {link: (velocity, spin) for link, velocity, spin in self.parts.velocities}
+        seen = {GROUND}
+        # Of welded links the one that the body is named after comes first.
+        for link in sorted(given, key=lambda link: self.where[link] != link):
             rigid = self.rigids.get(self.where[link])
-            if rigid is None or rigid.name != link:
+            if rigid is None or rigid.name in seen:
                 continue
+            seen.add(rigid.name)
+            velocity, spin = given[link]
             # A point of the file may have this name at another position.
             point = self.own_name(f"{link} origin")
-            m.point(point, link, rigid.pose.place)
+            m.point(point, rigid.name, (rigid.pose @ rigid.pieces[link]).place)
             m.set_velocity(point, velocity)
-            m.set_angular_velocity(link, spin)
+            m.set_angular_velocity(rigid.name, spin)
 
     def own_name(self, name: str) -> str:
         """Return a name that is not yet in use."""

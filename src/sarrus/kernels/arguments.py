@@ -66,6 +66,8 @@ _TYPES = [id(np.ndarray), *map(id, _OWN)]
 # Types of numbers and named tuples, as first seen; types of arrays, by dtype and number of axes.
 _KINDS: dict[type, Any] = {float: FLOAT, int: INT, bool: BOOL, type(None): None}
 _RANKS: dict[tuple[str, int], ArrayType] = {}
+# Types of named tuples that contain only arrays: most arguments are such tuples.
+_PLAIN: dict[type, TupleType] = {}
 # Tuples that contain numbers, with their types and words, by identity. They are small, and this table keeps them
 # alive.
 _SMALL: dict[int, tuple[Any, Any, Words]] = {}
@@ -81,7 +83,13 @@ def pack(args: tuple[Any, ...], *, fresh: bool = False) -> Packed:
     kinds: list[Any] = []
     words: list[Any] = list(_TYPES)
     keep: list[Any] = []
+    known = {} if fresh else _PLAIN
     for value in args:
+        kind = known.get(value.__class__)
+        if kind is not None:
+            kinds.append(kind)
+            words.append(id(value))
+            continue
         kind = _kind(value, fresh)
         kinds.append(kind)
         if kind is None:
@@ -115,6 +123,8 @@ def _kind(value: Any, fresh: bool) -> Any:
         # Tuples of numbers and unnamed tuples may contain any types.
         if not isinstance(value, tuple) or (kind.plain and made is not tuple):
             _KINDS[made] = kind
+            if isinstance(value, tuple):
+                _PLAIN[made] = kind
     return kind
 
 

@@ -193,6 +193,11 @@ class BodyRows:
         where = (self.owner, np.arange(count))
         return sparse.csr_array((ones, where), shape=(len(self.names), count))
 
+    @cached_property
+    def has_one_each(self) -> bool:
+        """Whether every body has exactly one vector, as in the plane."""
+        return np.array_equal(self.owner, np.arange(len(self.names)))
+
     def only(self, name: str) -> BodyRows:
         """The rows of one body."""
         i = self.names.index(name)
@@ -368,6 +373,9 @@ def read_rows(rows: sparse.csr_array, x: Floats) -> Floats:
 
 def _collect(bodies: BodyRows, per_vector: Floats) -> Floats:
     """Sums over the vectors of each body."""
+    if bodies.has_one_each:
+        # sums with zero, which has no sign then
+        return per_vector + 0.0
     n, shape = len(per_vector), per_vector.shape[2:]
     # there may be no vectors at all
     flat = np.moveaxis(per_vector, 1, 0).reshape(len(bodies.owner), n * math.prod(shape))

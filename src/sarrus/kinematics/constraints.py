@@ -5,6 +5,7 @@ Phi(q) = 1/2 sum c e_a e_b - phi0,   e = D q + e0,      J = dPhi/dq,      B the 
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,23 +46,36 @@ class Constraints:
         f = self.form
         return sparse.csr_array((f.C_val, f.C_form, f.C_start), shape=(len(f.J_eq), len(f.e0)))
 
-    def phi(self, q: Floats) -> Floats:
-        """Phi(q); drives keep their initial value."""
+    @cached_property
+    def _form_rows(self) -> Ints:
+        """The form of each entry of D."""
+        return np.arange(len(self.form.e0)).repeat(np.diff(self.form.D_start))
+
+    @cached_property
+    def _entries(self) -> Ints:
+        """The entry of J of each entry of C."""
+        return np.arange(len(self.form.J_eq)).repeat(np.diff(self.form.C_start))
+
+    def _forms(self, q: Floats) -> Floats:
+        """D q + e0; sums of few terms, for which a product of sparse matrices takes several times as long."""
         f = self.form
-        # a single product: a sparse matrix would take longer to make than to use
-        row = np.arange(len(f.e0)).repeat(f.D_start[1:] - f.D_start[:-1])
-        e = f.e0 + np.bincount(row, f.D_val * q[f.D_col], len(f.e0))
-        squares = np.bincount(f.sq_eq, 0.5 * f.sq_c * e[f.sq_form] ** 2, self.total)
-        pairs = np.bincount(f.bl_eq, f.bl_c * e[f.bl_a] * e[f.bl_b], self.total)
+        return f.e0 + _sums(self._form_rows, f.D_val * q[..., f.D_col], len(f.e0))
+
+    def phi(self, q: Floats) -> Floats:
+        """Phi(q), (..., equations), of configurations (..., coordinates); drives keep their initial value."""
+        f, e = self.form, self._forms(q)
+        squares = _sums(f.sq_eq, 0.5 * f.sq_c * e[..., f.sq_form] ** 2, self.total)
+        pairs = _sums(f.bl_eq, f.bl_c * e[..., f.bl_a] * e[..., f.bl_b], self.total)
         out = np.asarray(squares + pairs - f.phi0)
-        return out[self.kept] if self.joints else out
+        return out[..., self.kept] if self.joints else out
 
     def eval_terms(self, q: Floats) -> Floats:
         """The sizes of the terms of Phi(q), summed for each equation, including the factors of each term."""
-        f, e = self.form, np.abs(self.form.e0) + abs(self._D) @ np.abs(q)
-        squares = np.bincount(f.sq_eq, 0.5 * np.abs(f.sq_c) * e[f.sq_form] ** 2, self.total)
-        pairs = np.bincount(f.bl_eq, np.abs(f.bl_c) * e[f.bl_a] * e[f.bl_b], self.total)
-        return np.asarray(squares + pairs + np.abs(f.phi0))[self.kept]
+        f, e = self.form, np.abs(self.form.e0)
+        e = e + _sums(self._form_rows, np.abs(f.D_val * q[..., f.D_col]), len(e))
+        squares = _sums(f.sq_eq, 0.5 * np.abs(f.sq_c) * e[..., f.sq_form] ** 2, self.total)
+        pairs = _sums(f.bl_eq, np.abs(f.bl_c) * e[..., f.bl_a] * e[..., f.bl_b], self.total)
+        return np.asarray(squares + pairs + np.abs(f.phi0))[..., self.kept]
 
     def largest_bend(self) -> float:
         """The largest Frobenius norm of the derivative of J by a coordinate."""
@@ -69,11 +83,12 @@ class Constraints:
         return float(np.sqrt(rates.multiply(rates).sum(axis=0).max(initial=0.0)))
 
     def jacobian(self, q: Floats) -> Floats:
-        """J(q), dense."""
-        f = self.form
-        J = np.zeros((self.total, self._D.shape[1]))
-        np.add.at(J, (f.J_eq, f.J_col), self._C @ (f.e0 + self._D @ q))
-        return J[self.kept] if self.joints else J
+        """J(q), dense, (..., equations, coordinates), of configurations (..., coordinates)."""
+        f, e = self.form, self._forms(q)
+        J = np.zeros((*q.shape[:-1], self.total, len(f.Q)))
+        # one entry for each equation and coordinate
+        J[..., f.J_eq, f.J_col] = _sums(self._entries, f.C_val * e[..., f.C_form], len(f.J_eq))
+        return J[..., self.kept, :] if self.joints else J
 
     def start_jacobian(self) -> sparse.csr_array:
         """J at the start, sparse."""
@@ -122,8 +137,34 @@ class Constraints:
     def curvature(self, lam: Floats, N: Floats) -> Floats:
         """N^T (sum of lam_k Phi_k'') N; lam: one number for each equation in use."""
         f, d = self.form, self._D @ N
-        whole = np.zeros(self.total)
-        whole[self.kept] = lam
-        squares = whole[f.sq_eq] * f.sq_c
-        pairs = d[f.bl_a].T @ ((whole[f.bl_eq] * f.bl_c)[:, None] * d[f.bl_b])
-        return d[f.sq_form].T @ (squares[:, None] * d[f.sq_form]) + pairs + pairs.T
+        return self._curvature(lam, (d[f.sq_form], d[f.bl_a], d[f.bl_b]))
+
+    def second_derivative(self, lam: Floats) -> Floats:
+        """Sum of lam_k Phi_k'', dense; lam: (..., equations), one number for each equation in use."""
+        return self._curvature(lam, self._factors)
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats, Floats]:
+        """Rows of D of the factors of squares, and of the first and the second factors of pairs."""
+        f, d = self.form, self._D.toarray()
+        return d[f.sq_form], d[f.bl_a], d[f.bl_b]
+
+    def _curvature(self, lam: Floats, factors: tuple[Floats, Floats, Floats]) -> Floats:
+        f, (square, first, second) = self.form, factors
+        whole = np.zeros((*lam.shape[:-1], self.total))
+        whole[..., self.kept] = lam
+        out = square.T @ ((whole[..., f.sq_eq] * f.sq_c)[..., None] * square)
+        if not len(f.bl_eq):
+            return np.asarray(out)
+        pairs = first.T @ ((whole[..., f.bl_eq] * f.bl_c)[..., None] * second)
+        return np.asarray(out + pairs + np.swapaxes(pairs, -1, -2))
+
+
+def _sums(index: Ints, values: Floats, count: int) -> Floats:
+    """Sums of the values (..., k) with the same index, in their order: (..., count)."""
+    if values.ndim == 1:
+        return np.asarray(np.bincount(index, values, count), dtype=float)
+    many = math.prod(values.shape[:-1])
+    every = index + count * np.arange(many)[:, None]
+    sums = np.bincount(every.ravel(), values.ravel(), count * many)
+    return np.asarray(sums, dtype=float).reshape(*values.shape[:-1], count)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import NoReturn
@@ -150,26 +151,38 @@ def find_remarks(mechanism: Mechanism) -> list[str]:
 
 def _unconnected(mechanism: Mechanism, arrays: PartArrays) -> Iterator[str]:
     """Bodies that no joint connects to the ground."""
-    free: dict[int, list[str]] = {}
-    joined = _first_joined(arrays)
-    for n in np.flatnonzero(joined).tolist():
-        free.setdefault(int(joined[n]), []).append(mechanism.bodies[n - 1].name)
-    for first, group in free.items():
-        body = mechanism.bodies[first - 1]
+    free = _free_groups(len(arrays.bodies), arrays.counts.tobytes(), arrays.body.tobytes())
+    for group in free:
+        body = mechanism.bodies[group[0]]
         if len(group) == 1:
             yield f"{body.what}: no joint reaches it, it moves freely"
         else:
-            shown = ", ".join(f"'{name}'" for name in group[1:9])
+            shown = ", ".join(f"'{mechanism.bodies[n].name}'" for n in group[1:9])
             shown += ", ..." if len(group) > 9 else ""
             yield f"{body.what}: joined to {shown} but not to the ground, all move freely"
 
 
-def _first_joined(arrays: PartArrays) -> Ints:
+@lru_cache(maxsize=8)
+def _free_groups(bodies: int, counts: bytes, ends: bytes) -> tuple[tuple[int, ...], ...]:
+    """Connected bodies that no joint connects to the ground; ends: bodies of all ends, counts: ends per joint.
+
+    It depends on the topology alone, which callers often simulate with other numbers.
+    """
+    free: dict[int, list[int]] = {}
+    joined = _first_joined(bodies, np.frombuffer(counts, np.int64), np.frombuffer(ends, np.int64))
+    for n in np.flatnonzero(joined).tolist():
+        free.setdefault(int(joined[n]), []).append(n - 1)
+    return tuple(map(tuple, free.values()))
+
+
+def _first_joined(bodies: int, counts: Ints, ends: Ints) -> Ints:
     """For the ground (0) and every body, the smallest number in its connected component."""
-    count = 1 + len(arrays.bodies)
+    count = 1 + bodies
     # there the ground comes after all bodies, here before them
-    other = (arrays.body + 1) % count
-    one = other[np.cumsum(arrays.counts) - arrays.counts][arrays.joint]
+    other = (ends + 1) % count
+    # a joint without bodies has no ends
+    counts = counts[counts > 0]
+    one = np.repeat(other[np.cumsum(counts) - counts], counts)
     first = np.arange(count)
     while True:
         # both ends of a joint get the smaller of their two numbers, then each follows the chain to its first

@@ -70,10 +70,9 @@ class PartArrays:
         self.joint_names = [j.name for j in joints]
         each = [j.ends for j in joints]
         self._ends = [end for own in each for end in own]
-        self.counts = np.fromiter(map(len, each), np.int64, len(joints))
-        self.joint = np.repeat(np.arange(len(joints)), self.counts)
-        places, self.place = self._distinct([e.place for e in self._ends])
-        axes, self.axis = self._distinct([e.axis for e in self._ends])
+        self.counts = np.array([len(own) for own in each], dtype=np.int64)
+        places, self.place = _distinct([[e.place for e in own] for own in each])
+        axes, self.axis = _distinct([[e.axis for e in own] for own in each])
         rods = [b.ends or (None, None) for b in bodies]
         self._arrays: tuple[list[Any], ...] = (
             [b.center for b in bodies],
@@ -83,25 +82,13 @@ class PartArrays:
             places,
             axes,
         )
-        given = [x for some in self._arrays for x in some if x is not None]
+        # shapes and types in each list
+        self._kinds = [{(x.shape, x.dtype) for x in some if x is not None} for some in self._arrays]
         scalars = {type(x) for b in bodies for x in (b.mass, b.section)}
-        self.is_traced = TracedNumber in scalars or OBJECT in {x.dtype for x in given}
+        self.is_traced = TracedNumber in scalars or any(
+            dtype == OBJECT for kinds in self._kinds for _, dtype in kinds
+        )
         self.bits = [] if self.is_traced else [_bits_of(x) for x in self._arrays]
-
-    def _distinct(self, values: list[Any]) -> tuple[list[Any], Ints]:
-        """Values of the first ends of joints, then those of other ends that differ; and the index for each end."""
-        n = len(self.joints)
-        first = np.cumsum(self.counts) - self.counts
-        ids = np.fromiter(map(id, values), np.int64, len(values))
-        # a joint without bodies has no ends
-        some = self.counts > 0
-        firsts = [
-            values[i] if has else None for i, has in zip(first.tolist(), some.tolist(), strict=True)
-        ]
-        row = self.joint.copy()
-        own = np.flatnonzero(ids != np.repeat(ids[first[some]], self.counts[some]))
-        row[own] = n + np.arange(len(own))
-        return firsts + [values[i] for i in own.tolist()], row
 
     def have_parts_of(self, m: Mechanism) -> bool:
         """Whether a mechanism has the same bodies and joints, whatever their current numbers."""
@@ -117,8 +104,7 @@ class PartArrays:
     def topology(self) -> tuple[Any, ...] | None:
         """Everything except the numbers, to compare; None if an array is invalid."""
         vector, inertia = (self.dimension,), () if self.dimension == 2 else (3, 3)
-        for values, shape in zip(self._arrays, (vector, inertia, *[vector] * 4), strict=True):
-            kinds = {(x.shape, x.dtype) for x in values if x is not None}
+        for kinds, shape in zip(self._kinds, (vector, inertia, *[vector] * 4), strict=True):
             if not kinds <= {(shape, FLOAT), (shape, OBJECT)}:
                 return None
         whole = self.kind, self.counts, self.body, self.place, self.axis
@@ -219,6 +205,11 @@ class PartArrays:
     # joints
 
     @cached_property
+    def joint(self) -> Ints:
+        """The joint of each end."""
+        return np.repeat(np.arange(len(self.joints)), self.counts)
+
+    @cached_property
     def kind(self) -> Ints:
         """Kinds of joints by number."""
         return np.array([_NUMBERS[id(j.kind)] for j in self.joints], dtype=np.int64)
@@ -273,6 +264,22 @@ class PartArrays:
         for n in np.flatnonzero(good).tolist():
             rows[n] = values[n]
         return Vectors(rows, good)
+
+
+def _distinct(each: list[list[Any]]) -> tuple[list[Any], Ints]:
+    """Values of the first ends of joints, then those of other ends that differ; and the index for each end."""
+    # a joint without bodies has no ends
+    firsts = [own[0] if own else None for own in each]
+    others: list[Any] = []
+    rows: list[int] = []
+    for joint, (first, own) in enumerate(zip(firsts, each, strict=True)):
+        for value in own:
+            if value is first:
+                rows.append(joint)
+            else:
+                rows.append(len(each) + len(others))
+                others.append(value)
+    return firsts + others, np.array(rows, dtype=np.int64)
 
 
 def take_array(like: Any, numbers: Iterator[Any]) -> Any:

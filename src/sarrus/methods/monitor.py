@@ -23,7 +23,14 @@ from ..kernels.layout import StepPolynomials, give_spare, take_spare
 from ..kinematics.constraints import Constraints
 from ..model import Model
 from ..model.connected_parts import find_parts
-from ..thresholds import KEPT_RANK, LOW_MINIMUM, RANK_TOLERANCE, SHOWN_PIVOT, SINGULAR_START
+from ..thresholds import (
+    KEPT_RANK,
+    LOW_MINIMUM,
+    RANK_TOLERANCE,
+    SHOWN_PIVOT,
+    SINGULAR_START,
+    SINGULAR_STEP_END,
+)
 
 # steps whose polynomials are monitored in one call
 AT_ONCE = 1024
@@ -71,7 +78,12 @@ class Piece:
 
     def derivative(self, t: float, order: int) -> Floats:
         """Return a time derivative of the coordinates; order 0: the coordinates themselves."""
-        terms = np.polynomial.polynomial.polyder(self.coefficients, order)
+        terms = self.coefficients
+        for _ in range(order):
+            # polyder does the same, one row at a time
+            terms = terms[1:] * np.arange(1.0, len(terms))[:, None]
+        if not len(terms):
+            return np.zeros(self.coefficients.shape[1])
         return np.asarray(np.polynomial.polynomial.polyval(t - self.start, terms))
 
     def powers_about(self, t: float) -> Floats:
@@ -202,22 +214,19 @@ class Watch:
         return bool(np.any((self.reference_pivots > SHOWN_PIVOT) & (self.start < zero)))
 
 
-class _Seen(NamedTuple):
-    """Monitoring results of some steps: one row each (kernels/crossing.py), midpoint configurations, zeros."""
+class _Seen:
+    """Monitoring results of some steps: one row each (kernels/crossing.py), midpoint configurations, zeros.
 
-    rows: Floats
-    middles: Floats
-    places: Floats
+    regularity: how regular midpoint configurations are: the most are of highest rank, far from a loss of it;
+    regular: the most regular of them.
+    """
 
-    def regularity(self) -> Floats:
-        """Return how regular midpoint configurations are: the most are of highest rank, far from a loss of it."""
-        level = self.rows[:, kernels.REGULARITY] + RANKED * self.rows[:, kernels.RANK]
+    def __init__(self, rows: Floats, middles: Floats, places: Floats) -> None:
+        self.rows, self.middles, self.places = rows, middles, places
+        level = rows[:, kernels.REGULARITY] + RANKED * rows[:, kernels.RANK]
         # nan is not regular
-        return np.where(np.isnan(level), -np.inf, level)
-
-    def most_regular(self) -> Floats:
-        """Return the most regular of the midpoint configurations."""
-        return np.asarray(self.middles[int(self.regularity().argmax())])
+        self.regularity = np.where(np.isnan(level), -np.inf, level)
+        self.regular: Floats = middles[self.regularity.argmax()]
 
 
 class _Known(NamedTuple):
@@ -259,12 +268,15 @@ class Watcher:
         self._stretches: list[MonitoredSteps] = []
         self._kept = 0
         self._blind: float | None = None
+        # the steps of the last call, and what was seen in them
+        self._latest: list[tuple[Floats, _Seen]] = []
         self.cpu = 0.0
 
     def look(self, pieces: StepPolynomials, steps: int, *, last: bool) -> list[MonitoredSteps]:
         """Monitor some steps and return those with candidates; last: the run ends with them."""
         cpu = time.thread_time()
         before = len(self._stretches)
+        self._latest = []
         for first in range(0, steps, AT_ONCE):
             final = min(first + AT_ONCE, steps)
             self._look(pieces.some(first, final), final - first, last and final == steps)
@@ -282,12 +294,13 @@ class Watcher:
             self._look_at_start(pieces)
         seen = self._search(pieces, steps)
         if not self._begun:
-            self._later = seen.most_regular()
+            self._later = seen.regular
             self._begun = True
         self._rank = max(self._rank, float(seen.rows[:, kernels.RANK].max()))
         full = seen.rows[:, kernels.RANK] == self._rank
         away = np.flatnonzero(full & (seen.rows[:, kernels.LOW] > LOW_MINIMUM))
         self._left = float(pieces.starts[away[-1]]) if len(away) else self._left
+        self._latest.append((pieces.starts[: steps + 1], seen))
         found = self._collect(pieces, steps, seen, last)
         if len(found):
             self._keep(pieces, steps, seen, found)
@@ -360,26 +373,29 @@ class Watcher:
             return []
         full = full and not low < DEEP_PIVOT
         edges = pieces.starts[: steps + 1]
+        lows, ranks = seen.rows[:, kernels.LOW], seen.rows[:, kernels.RANK]
         if old:
             edges = np.concatenate([[x.piece.start for x in old], edges])
-        starts, times = edges.tolist(), (0.5 * (edges[:-1] + edges[1:])).tolist()
-        lows = [x.low for x in old] + seen.rows[:, kernels.LOW].tolist()
-        ranks = [x.rank for x in old] + seen.rows[:, kernels.RANK].tolist()
-        lower = [self._is_lower(*x) for x in zip(lows, ranks, strict=True)]
-        out = [] if full and not old else self._stretches_of_lower_rank(starts, lower, last)
+            lows = np.concatenate([[x.low for x in old], lows])
+            ranks = np.concatenate([[x.rank for x in old], ranks])
+        lower = (ranks < self._rank) | (lows < DEEP_PIVOT)
+        out: list[tuple[float, ...]] = []
+        if old or not full:
+            out = self._stretches_of_lower_rank(edges.tolist(), lower.tolist(), last)
         # beyond the ends of a run nothing is lower
-        lows, ranks = [*lows, math.inf], [*ranks, ranks[-1]]
-        ends = [*times, starts[-1], starts[0]]
+        around = np.concatenate([[math.inf], lows, [math.inf]])
+        minimal = (lows < LOW_MINIMUM) & (around[:-2] >= lows) & (lows < around[2:]) & ~lower
         # the steps before the last are known
-        for i in range(max(len(old) - 1, 0), len(times) - (not last)):
-            # index -1 refers to the value appended above
-            if not (lows[i] < LOW_MINIMUM and lows[i - 1] >= lows[i] < lows[i + 1]):
-                continue
-            same = ranks[max(i - 1, 0)] == ranks[i] == ranks[i + 1]
+        first, final = max(len(old) - 1, 0), len(lows) - (not last)
+        middles = 0.5 * (edges[:-1] + edges[1:])
+        for i in (first + minimal[first:final].nonzero()[0]).tolist():
+            before, after = max(i - 1, 0), min(i + 1, len(lows) - 1)
+            begin = float(middles[before] if i else edges[0])
+            end = float(middles[after] if after > i else edges[-1])
+            same = ranks[before] == ranks[i] == ranks[after]
             # a zero in this interval is itself the minimum
-            alone = bisect_left(known, ends[i - 1]) == bisect_right(known, ends[i + 1])
-            if same and alone and not lower[i]:
-                out.append((times[i], ends[i - 1], ends[i + 1], MINIMUM, 0.0, -1.0, 1.0, -1.0))
+            if same and bisect_left(known, begin) == bisect_right(known, end):
+                out.append((float(middles[i]), begin, end, MINIMUM, 0.0, -1.0, 1.0, -1.0))
         return out
 
     def _stretches_of_lower_rank(
@@ -442,7 +458,6 @@ class Watcher:
 
     def _remember(self, pieces: StepPolynomials, steps: int, seen: _Seen) -> None:
         """Store the last steps, because candidates near their end are evaluated with the next steps."""
-        regularity = seen.regularity()
         first = steps - 1
         # an interval of lower rank began after the last step of full rank
         while first > 0 and self._is_lower(*seen.rows[first, [kernels.LOW, kernels.RANK]].tolist()):
@@ -452,47 +467,61 @@ class Watcher:
             rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._nq].copy()
             low, rank = (float(seen.rows[n, k]) for k in (kernels.LOW, kernels.RANK))
             piece, middle = Piece(start, end, rows), seen.middles[n].copy()
-            self._tail.append(_Known(low, rank, piece, middle, float(regularity[n])))
+            self._tail.append(_Known(low, rank, piece, middle, float(seen.regularity[n])))
         self._shorten_tail()
         self._times = [t for t in self._times if t >= self._tail[0].piece.start]
 
     def _shorten_tail(self) -> None:
         """Drop steps that are not needed: all but the last ones, and those before an interval of lower rank."""
-        ranks = [x.rank for x in self._tail]
-        full = max(
-            (i for i, rank in enumerate(ranks) if rank >= self._rank), default=len(ranks) - 1
-        )
-        self._tail = self._tail[max(min(full + 1, len(ranks)) - TAIL, 0) :]
+        full = [i for i, x in enumerate(self._tail) if not self._is_lower(x.low, x.rank)]
+        until = full[-1] + 1 if full else len(self._tail)
+        self._tail = self._tail[max(until - TAIL, 0) :]
         if len(self._tail) > LONGEST_TAIL:
             self._tail[TAIL:-TAIL] = self._tail[TAIL:-TAIL:2]
 
     def _most_regular(self, seen: _Seen) -> Floats:
         """Return the most regular configuration of these steps and the last ones before, if these are few."""
         best = max(self._tail, key=lambda x: x.regularity, default=None)
-        if best is None or len(seen.rows) > TAIL or best.regularity <= seen.regularity().max():
-            return seen.most_regular()
+        if best is None or len(seen.rows) > TAIL or best.regularity <= seen.regularity.max():
+            return seen.regular
         return best.middle
 
     def loses_rank(self, c: Candidate) -> bool:
         """Whether J itself loses rank at a candidate; redundant equations may replace each other instead."""
+        return self._is_weak(c.piece(c.time).position(c.time), c.regular)
+
+    def singular_intervals(self) -> list[tuple[float, float, float]]:
+        """Return the intervals in which J nearly loses rank among the last steps: start, lowest step, end [s]."""
+        found = []
+        for starts, seen in self._latest:
+            rank, low = seen.rows[:, kernels.RANK], seen.rows[:, kernels.LOW]
+            low = np.where(rank < self._rank, 0.0, low)
+            edges = np.flatnonzero(np.diff(low < SINGULAR_STEP_END, prepend=False, append=False))
+            for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+                n = first + int(low[first:last].argmin())
+                if self._is_weak(seen.middles[n], self._most_regular(seen)):
+                    middle = 0.5 * float(starts[n] + starts[n + 1])
+                    found.append((float(starts[first]), middle, float(starts[last])))
+        return found
+
+    def _is_weak(self, q: Floats, regular: Floats) -> bool:
+        """Whether a counted singular value of J is much smaller than in a regular configuration."""
         if self._nq > DENSE:
             return True
         J = Constraints(self._form).jacobian
-        here, reference_pivots = (
-            np.linalg.svd(J(q), compute_uv=False)
-            for q in (c.piece(c.time).position(c.time), c.regular)
-        )
+        here, reference_pivots = (np.linalg.svd(J(x), compute_uv=False) for x in (q, regular))
         rank = int(np.sum(reference_pivots > RANK_TOLERANCE * reference_pivots.max(initial=0.0)))
         return bool(rank and here[rank - 1] < KEPT_RANK * reference_pivots[rank - 1])
 
-    def pivot_ratio(self, q: Floats) -> float:
-        """Return the smallest pivot at a configuration over its reference; 1 if none is ever independent."""
+    def pivots(self, q: Floats) -> tuple[float, float]:
+        """Return the smallest pivot at a configuration, and over its reference; 1 if none is ever independent."""
         pivots = np.zeros(len(self._usual))
         if not len(pivots):
-            return 1.0
+            return 1.0, 1.0
         self._eval_pivots(q[None], 1, pivots)
         used = self._usual > SHOWN_PIVOT
-        return float((pivots[used] / self._usual[used]).min(initial=1.0))
+        ratios = pivots[used] / self._usual[used]
+        return float(pivots[used].min(initial=1.0)), float(ratios.min(initial=1.0))
 
     def release(self) -> None:
         """Leave the memory to later runs."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Flags, Floats, Ints
 from ..kernels.layout import Form
 from ..mechanism import Mechanism
 from ..tracing import Scalar
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # numbers per cache line
 LINE = 8
+# arrays of a form that depend on masses or gravity
+OF_MASSES = ("M_val", "K_M_val", "Q", "rho", "eps")
 
 
 class BlockPart(tuple[int, int, tuple[int, ...]]):
@@ -75,6 +77,16 @@ class Blueprint:
         digest = hashlib.sha256()
         _feed(digest, [x for name, x in vars(self).items() if name != "user_calls"])
         return digest.digest()
+
+    def without_masses(self, count: int) -> Flags:
+        """Which numbers of the block do not depend on masses or gravity, as M, Q and their scales do."""
+        out = np.ones(count, dtype=bool)
+        length, after, _ = self.units
+        out[length + 1 : after] = False
+        for n, (first, last, _) in self.form_parts:
+            if Form._fields[n] in OF_MASSES:
+                out[first:last] = False
+        return out
 
     def make(self, mechanism: Mechanism, values: Any, structure: Structure) -> Model:
         """The model with these numbers."""

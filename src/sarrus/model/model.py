@@ -69,12 +69,21 @@ class Model:
         """The rows of the pose of all bodies."""
         return self.readings.bodies
 
+    @property
+    def geometry(self) -> Floats:
+        """All numbers of the model that do not depend on masses or gravity."""
+        structure = self.structure
+        which = structure.fact(
+            "without masses", lambda: structure.blueprint.without_masses(len(self.numbers))
+        )
+        return np.asarray(self.numbers[which])
+
     @cached_property
     def readings(self) -> Readings:
         """Bodies, springs, drives and joints by name."""
-        last = self.structure.drawn
-        if last is None or last[0] != self.zero or not np.array_equal(last[1], self.numbers):
-            last = self.structure.drawn = self.zero, self.numbers.copy(), {}
+        last, geometry = self.structure.drawn, self.geometry.tobytes()
+        if last is None or last[0] != self.zero or last[1] != geometry:
+            last = self.structure.drawn = self.zero, geometry, {}
         return Readings(self.mechanism, self.units, self.coordinates, self.zero, last[2])
 
     @property

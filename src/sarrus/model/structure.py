@@ -53,8 +53,9 @@ class Structure:
     mechanism seen last, and of its model; moving: numbers of mechanisms that are mobile without a change of
     dimensions; codes: kernels specialised for it (kernels/specialise.py), made by the first run; facts: what
     runs found out from its tables alone, by name; start: what determines the initial velocity of the mechanism
-    seen last, that velocity, and notes; spare: memory of finished runs (kernels/layout.py), for later ones; drawn:
-    limit of linear relations and numbers of the model read last, and what its readings share (readings.py).
+    seen last without and with its masses, and that velocity; spare: memory of finished runs
+    (kernels/layout.py), for later ones; drawn: limit of linear relations and geometry of the model read last, and
+    what its readings share (readings.py).
     """
 
     def __init__(
@@ -65,9 +66,9 @@ class Structure:
         self.moving: dict[bytes, None] = {}
         self.codes: Any = None
         self.facts: dict[str, Any] = {}
-        self.start: tuple[Any, Floats, list[str]] | None = None
+        self.start: tuple[Any, bytes, Any] | None = None
         self.spare: dict[Any, list[Any]] = {}
-        self.drawn: tuple[float, Floats, dict[str, Any]] | None = None
+        self.drawn: tuple[float, bytes, dict[str, Any]] | None = None
 
     def fact(self, name: str, find: Callable[[], Any]) -> Any:
         """What follows from its tables alone: found once."""
@@ -81,8 +82,7 @@ class Structure:
             return self.last[1]
         if self.replay is None:
             return None
-        found = self.replay.one(numbers.tolist())
-        values = None if found is None else np.array(found)
+        values = self.replay.one(numbers)
         if values is None or not np.isfinite(values).all():
             return None
         # callers often rerun the same mechanism, for longer or with another tolerance

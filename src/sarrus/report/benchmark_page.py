@@ -7,7 +7,6 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +19,15 @@ from ..scene.draw import new_figure
 from .figures import save_page
 from .html_page import REPORT, facts, figures_html, left_out, render, section, sentences, table
 from .plots import work_precision
-from .tables import library_error, passed_word, show_number, show_seconds, show_setting
+from .tables import (
+    library_error,
+    markdown_table,
+    new_table,
+    passed_word,
+    show_number,
+    show_seconds,
+    show_setting,
+)
 
 # the resolution of the clock [s]
 SHORTEST = 1e-9
@@ -61,9 +68,7 @@ def winner_rows(best: Iterable[tuple[str, Record]]) -> list[list[str]]:
 
 def winner_table(best: Iterable[tuple[str, Record]]) -> Table:
     """The same as a table for the terminal."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for n, head in enumerate(HEADS):
-        table.add_column(head, justify="left" if n < 2 else "right", no_wrap=True)
+    table = new_table(HEADS, range(2, len(HEADS)), tight=True)
     for row in winner_rows(best):
         table.add_row(*row)
     return table
@@ -71,9 +76,8 @@ def winner_table(best: Iterable[tuple[str, Record]]) -> Table:
 
 def board_table(records: Iterable[Record], bad: Sequence[tuple[str, str]] = ()) -> Table:
     """Runs of many machines, fastest first, then those that fail; bad: those left out, and why."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for n, head in enumerate((*HEADS, "", "machine, or why it is left out" if bad else "machine")):
-        table.add_column(head, justify="left" if n in (0, 1, 10) else "right", no_wrap=True)
+    last = "machine, or why it is left out" if bad else "machine"
+    table = new_table((*HEADS, "", last), range(2, len(HEADS) + 1), tight=True)
 
     def rank(record: Record) -> tuple[str, bool, float]:
         return (
@@ -152,7 +156,7 @@ def save_benchmark(
     names = list(dict.fromkeys(r["problem"]["id"] for r in records))
     lines = ["# Benchmark", "", "Fastest setting of each method that keeps the limits"]
     lines += ["(of a precision class, where there are two).", ""]
-    lines += _markdown(list(HEADS), winner_rows(best))
+    lines += markdown_table(HEADS, winner_rows(best))
     lines += [
         "",
         "CPU: one thread, minimum of the repeats, of the steps and of recording all requested outputs; it ranks.",
@@ -211,11 +215,6 @@ def save_work_precision(path: Path, records: list[Record]) -> None:
     axes.legend(fontsize=8, title="filled: keeps all limits", title_fontsize=8)
     axes.set_title(records[0]["problem"]["title"], fontsize=11)
     save_page(path, page)
-
-
-def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
-    table = [heads, ["---"] * len(heads), *rows]
-    return ["| " + " | ".join(row) + " |" for row in table]
 
 
 def make_bench_report(records: list[Record], bad: Sequence[tuple[str, str]] = ()) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from rich import box
 from rich.table import Table
 
 from ..arrays import plain_sum
@@ -19,7 +18,7 @@ from ..scene.player import pack
 from .benchmark_page import made_with
 from .html_page import figures_html, render, section, sentences, table
 from .plots import Plot, work_precision
-from .tables import show_number, show_seconds, show_setting
+from .tables import markdown_table, new_table, show_number, show_seconds, show_setting
 
 REPORT = "engines.html"
 HEADS = (
@@ -142,10 +141,9 @@ def show_settings(record: Record) -> str:
 
 def engine_table(records: Sequence[Record]) -> Table:
     """The standings for the terminal; settings and reasons are on the page."""
-    out = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     columns = (0, 1, 2, 4, 6, 8, 9, 10, 11, 12)
-    for n in columns:
-        out.add_column(HEADS[n], justify="right" if n in NUMBERS else "left", no_wrap=True)
+    numbers = [k for k, n in enumerate(columns) if n in NUMBERS]
+    out = new_table([HEADS[n] for n in columns], numbers, tight=True)
     for s in standings(records):
         row = standing_row(s)
         out.add_row(*(row[n] for n in columns))
@@ -276,8 +274,7 @@ def make_markdown(records: Sequence[Record], level: int = 2) -> list[str]:
         lines += [f"{'#' * level} {problem}{kind and f', {kind}'}", ""]
         rows = [_without_repeats(standing_row(s)[1:]) for s in here if s.fastest or s.by_source]
         if rows:
-            heads = [[head.strip() for head in HEADS[1:]], ["---"] * len(HEADS[1:])]
-            lines += ["| " + " | ".join(row) + " |" for row in (*heads, *rows)] + [""]
+            lines += [*markdown_table([head.strip() for head in HEADS[1:]], rows), ""]
         lost = [s for s in here if not (s.fastest or s.by_source)]
         lines += [f"- {_title(s.engine)}: no setting keeps these limits; {s.why}" for s in lost]
         lines += [""] if lost else []

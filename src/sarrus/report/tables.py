@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from rich import box
@@ -14,11 +14,22 @@ from ..problems import Problem, options
 from ..runs.columns import unit_of
 
 
+def new_table(heads: Iterable[str], numbers: Container[int] = (), *, tight: bool = False) -> Table:
+    """A table without rows; numbers: columns that are aligned right; tight: no space before columns."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0) if tight else (0, 1))
+    for n, head in enumerate(heads):
+        table.add_column(head, justify="right" if n in numbers else "left", no_wrap=True)
+    return table
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown."""
+    return ["| " + " | ".join(row) + " |" for row in (heads, ["---"] * len(heads), *rows)]
+
+
 def problem_table(problems: Iterable[Problem]) -> Table:
     """One line per problem: description, options, limits, source."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for name in ("id", "what", "options", "limits", "source"):
-        table.add_column(name, no_wrap=True)
+    table = new_table(("id", "what", "options", "limits", "source"))
     for p in problems:
         described = ", ".join(f"{o.name} {o.show(p.options[o.name])}" for o in options(p.id))
         table.add_row(p.id, f"{p.title}, {p.duration:g} s", described, str(p.limits), p.library)
@@ -53,11 +64,9 @@ def fit_table(
 ) -> Table:
     """One line per row (name, cells, verdict); less: columns to drop if lines are too wide, then stacked."""
     for dropped in less:
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-        table.add_column(first, no_wrap=True)
         kept = [k for k, head in enumerate(heads) if head not in dropped]
-        for k in kept:
-            table.add_column(heads[k].replace(" ", "\n"), justify="right", no_wrap=True)
+        shown = [heads[k].replace(" ", "\n") for k in kept]
+        table = new_table([first, *shown], range(1, len(kept) + 1), tight=True)
         table.add_column("", no_wrap=True, min_width=4)
         for name, cells, word in rows:
             table.add_row(Text(name), *(cells[k] for k in kept), word)
@@ -73,11 +82,7 @@ def fit_table(
 
 def judgement_table(judged: dict[str, Any]) -> Table:
     """One line per limit: measured, allowed, verdict; then quantities without a limit. *: a limit of ours."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    table.add_column("limit", no_wrap=True)
-    for name in ("measured", "allowed", "worst at t"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table = new_table(("limit", "measured", "allowed", "worst at t", ""), (1, 2, 3))
     for check in judged["checks"]:
         unit = check["unit"]
         table.add_row(

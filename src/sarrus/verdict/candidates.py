@@ -14,6 +14,8 @@ is a near miss, too sharp for the tolerance of the run, which stepped over it.
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -29,9 +31,7 @@ from ..kinematics.configuration import read_poses
 from ..kinematics.constraints import Constraints
 from ..thresholds import (
     AT_MOMENT,
-    DEPENDENT_VALUE,
     HIDDEN_AT_CROSSING,
-    KEPT_RANK,
     MOST_ZERO,
     NEAR_MISS,
     SAME_CROSSING,
@@ -39,7 +39,8 @@ from ..thresholds import (
 from .crossings import Crossing, NearMiss, RunOutputs, zero_of
 from .joint_equations import JointEquations
 from .joint_frames import GROUND
-from .rank import DENSE, Rank, measure_rank
+from .rank import DENSE, Rank, measure_rank, measure_values, rank_of_values
+from .singular_neighbours import Neighbour, Place, SingularNeighbours
 
 if TYPE_CHECKING:
     from ..methods.monitor import Candidate, Watch
@@ -59,14 +60,10 @@ FOLLOWED = 10.0
 SECTIONS = 50
 # the next step also detects a zero beyond the end of a step, up to this fraction of a step
 OVERLAP = 1e-2
-# largest number of dependences whose misfit is computed: if many values vanish at once, a few are sufficient
-MOST_DEPENDENCES = 4
-# Newton steps to the nearest singular configuration
-NEWTON = 8
-# the smallest curvature of u.Phi that hides a distance, as a share of the largest
-LEAST_BEND = 0.01
 # a motion that reverses within this multiple of the distance hidden by rounding may not have crossed anything
 TURNS_WITHIN = 10.0
+# largest number of entries of matrices that are computed together
+MOST_ENTRIES = 100_000
 # number of candidates whose regular configurations determine the regular rank of groups of bodies
 REGULAR = 8
 
@@ -85,7 +82,9 @@ def judge_candidates(
     judge = _Judge(model, equations, watch, candidates, motion, tolerance)
     found = judge.start() if watch.singular_start else []
     # if two candidates describe one moment, the first counts
-    for candidate in sorted(candidates, key=judge.inaccuracy):
+    ordered = sorted(candidates, key=judge.inaccuracy)
+    judge.expect(ordered)
+    for candidate in ordered:
         for t in judge.times(candidate):
             moment = judge.look(candidate, t)
             if moment is not None:
@@ -139,19 +138,6 @@ def _largest(values: tuple[float, ...], last: bool = False) -> tuple[float, ...]
     return tuple(ordered[-3:] if last else ordered[:3])
 
 
-class _Neighbour(NamedTuple):
-    """A singular configuration of the joints near the motion.
-
-    The fields are the misfit of the dimensions there, the part of it that rounding and the errors of the run
-    explain, the distance from the motion, and the distance that these errors hide.
-    """
-
-    misfit: float
-    allowed: float
-    off: float
-    hidden: float
-
-
 class _Judge:
     """Classifies the candidates of a run by means of W."""
 
@@ -170,9 +156,16 @@ class _Judge:
         self._candidates = candidates
         # ranks at regular configurations, by configuration and group
         self._regular: dict[tuple[int, int], Rank] = {}
+        # coordinates at candidates
+        self._positions: dict[int, Floats] = {}
         # means of zeros in intervals of lower rank, by candidate
         self._means: dict[int, float | None] = {}
         self._groups = _Groups(model, equations, watch.parts)
+        # singular configurations near candidates, and candidates for which they will be needed
+        self._neighbours = SingularNeighbours(model, equations, tolerance)
+        self._found: dict[tuple[int, float, int], list[Neighbour]] = {}
+        self._pending: deque[Candidate] = deque()
+        self._singular_values = _SingularValues(model, equations, self._neighbours.joints)
 
     def start(self) -> list[Found]:
         """The start of a run that begins at a crossing; a series around the start is noisy."""
@@ -184,6 +177,13 @@ class _Judge:
         around = self._motion.around(0.0)
         moment = Crossing(0.0, here, nearby, *around, q, v, self._model, self._equations)
         return [Found(moment, -1, None)]
+
+    def expect(self, candidates: list[Candidate]) -> None:
+        """Announce the configurations that these candidates need first, so that they are computed together."""
+        for c in candidates:
+            if self._groups.of_part(c.part) < 0 and c.zeros > 0:
+                self._singular_values.expect(c.regular, self._position(c, c.time))
+                self._pending.append(c)
 
     def times(self, c: Candidate) -> Iterator[float]:
         """The times at which a candidate may be a moment of the run."""
@@ -314,7 +314,7 @@ class _Judge:
         """Classify a candidate."""
         nearby, piece = self._nearby(c), c.piece(t)
         here = self._look(c, t, nearby)
-        q, v = piece.position(t), piece.velocity(t)
+        q, v = self._position(c, t), piece.velocity(t)
         record = (nearby, *self._motion.around(t), q, v, self._model, self._equations)
         group = self._groups.of_part(c.part)
         if here.rank < nearby.rank:
@@ -371,7 +371,15 @@ class _Judge:
 
     def _look(self, c: Candidate, t: float, nearby: Rank) -> Rank:
         group = self._groups.of_part(c.part)
-        return self._rank(c.piece(t).position(t), group, self._zero_tolerance(nearby))
+        return self._rank(self._position(c, t), group, self._zero_tolerance(nearby))
+
+    def _position(self, c: Candidate, t: float) -> Floats:
+        """The coordinates at a time of a candidate; those at its own time are needed several times."""
+        if t != c.time:
+            return c.piece(t).position(t)
+        if id(c) not in self._positions:
+            self._positions[id(c)] = c.piece(t).position(t)
+        return self._positions[id(c)]
 
     def _rank(self, q: Floats, group: int, zero: float) -> Rank:
         """The rank at a configuration; the zero limit rises with the constraint violation, which hides zeros.
@@ -379,7 +387,11 @@ class _Judge:
         group: the bodies whose equations are judged; all others count with all their rows.
         """
         e = self._equations
-        gap = float(np.abs(self._constraints.phi(q)).max(initial=0.0))
+        if group < 0 and e.columns <= DENSE:
+            values, gap = self._singular_values.at(q)
+            tolerance = max(zero, min(HIDDEN_AT_CROSSING * gap, MOST_ZERO))
+            return rank_of_values(values, (e.rows, e.columns), tolerance)
+        gap = float(np.abs(self._neighbours.joints.phi(q)).max(initial=0.0))
         tolerance = max(zero, min(HIDDEN_AT_CROSSING * gap, MOST_ZERO))
         W = self._matrix(q)
         if group < 0:
@@ -388,10 +400,6 @@ class _Judge:
         own = measure_rank(W[rows][:, columns], e.columns_a_body, tolerance)
         others = self._groups.rank_of_others(group, self._regular_matrices)
         return replace(own, rank=own.rank + others, rows=W.shape[0], columns=W.shape[1])
-
-    @cached_property
-    def _constraints(self) -> Constraints:
-        return Constraints(self._model.form, joints=True)
 
     def _matrix(self, q: Floats) -> csr_array:
         pose = read_poses(self._equations.centers, self._model.body_rows, q[None])[0]
@@ -408,39 +416,26 @@ class _Judge:
         found = self._singular_neighbours(c, t, rise)
         return max((x.misfit for x in found if x.misfit > x.allowed), default=0.0)
 
-    def _singular_neighbours(self, c: Candidate, t: float, rise: int) -> list[_Neighbour]:
-        """Singular configurations of the joints near the motion; empty if only the drives lose rank."""
-        if self._model.coordinates > DENSE:
+    def _singular_neighbours(self, c: Candidate, t: float, rise: int) -> list[Neighbour]:
+        """Singular configurations of the joints near the motion, computed together with those needed next."""
+        nq = self._model.coordinates
+        if nq > DENSE:
             return []
-        joints, piece = self._constraints, c.piece(t)
-        q = piece.position(t)
-        regular = np.linalg.svd(joints.jacobian(c.regular), compute_uv=False)
-        rank = int(np.sum(regular > DEPENDENT_VALUE * regular.max(initial=0.0)))
-        U, values, _ = np.linalg.svd(joints.jacobian(q))
-        # drives may lose rank where joints do not, and the values they prescribe are not dimensions
-        if not rank or values[rank - 1] > KEPT_RANK * regular[rank - 1]:
-            return []
-        gap = float(np.abs(joints.phi(q)).max(initial=0.0))
-        error = piece.last_term + self._tolerance + gap
-        out = []
-        # loops elsewhere may lose rank at the same time
-        kept = int(np.sum(values[:rank] > KEPT_RANK * regular[rank - 1]))
-        strong = max(min(rank - rise, kept), 0)
-        for u in U[:, strong:rank].T[:MOST_DEPENDENCES]:
-            place, dependence = _nearest_singular(joints, q, u, strong)
-            misfit = abs(float(dependence @ joints.phi(place)))
-            rounding = self._rounding(place, dependence)
-            allowed = 0.5 * self._bend * error**2 + rounding
-            off = place - q
-            far = float(np.abs(off).max(initial=0.0))
-            # u.J vanishes there, so the rounding error of u.Phi hides the position of the root
-            bend = LEAST_BEND * self._bend
-            if far > 0.0:
-                way = (off / far)[:, None]
-                bend = max(bend, abs(float(joints.curvature(dependence, way)[0, 0])))
-            hidden = error + float(np.sqrt(2.0 * rounding / bend))
-            out.append(_Neighbour(misfit, allowed, far, hidden))
-        return out
+        key = id(c), t, rise
+        if key not in self._found:
+            wanted = {key: self._place(c, t, rise)}
+            while self._pending and len(wanted) < max(MOST_ENTRIES // nq**2, 1):
+                more = self._pending.popleft()
+                nearby = self._nearby(more)
+                fallen = nearby.rank - self._look(more, more.time, nearby).rank
+                if fallen > 0:
+                    wanted[id(more), more.time, fallen] = self._place(more, more.time, fallen)
+            found = self._neighbours.near(list(wanted.values()))
+            self._found.update(zip(wanted, found, strict=True))
+        return self._found[key]
+
+    def _place(self, c: Candidate, t: float, rise: int) -> Place:
+        return Place(self._position(c, t), c.piece(t).last_term, c.regular, rise)
 
     def _goes_through(self, c: Candidate, t: float) -> bool:
         """Whether the motion goes straight on at a minimum of W that rounding cannot distinguish from a zero.
@@ -458,17 +453,37 @@ class _Judge:
         before, after = (c.piece(x).velocity(x) for x in (t - reach / speed, t + reach / speed))
         return bool(before @ after > 0.0)
 
-    @cached_property
-    def _bend(self) -> float:
-        """The largest derivative of J with respect to a coordinate."""
-        return self._constraints.largest_bend()
 
-    def _rounding(self, q: Floats, u: Floats) -> float:
-        """Rounding error of u.Phi: each term and the dimension on its other side, rounded twice."""
-        e = self._equations
-        far = float(np.abs(e.origin).max() + np.abs(e.centers).max()) / e.length
-        terms = self._constraints.eval_terms(q)
-        return 2.0 * float(np.finfo(float).eps * (np.abs(u) @ terms)) * (1.0 + far)
+class _SingularValues:
+    """Singular values of W at configurations, and their gaps; those that are expected are computed together."""
+
+    def __init__(self, model: Model, equations: JointEquations, joints: Constraints) -> None:
+        self._model, self._equations, self._joints = model, equations, joints
+        self._room = max(MOST_ENTRIES // max(equations.rows * equations.columns, 1), 1)
+        self._expected: dict[bytes, Floats] = {}
+        self._known: dict[bytes, tuple[Floats, float]] = {}
+
+    def expect(self, *places: Floats) -> None:
+        """Announce configurations."""
+        self._expected.update((q.tobytes(), q) for q in places)
+
+    def at(self, q: Floats) -> tuple[Floats, float]:
+        """The singular values at a configuration, and the largest violation of the constraints there."""
+        key = q.tobytes()
+        if key in self._expected:
+            # with the next ones in the order in which they will be needed
+            del self._expected[key]
+            more = list(itertools.islice(self._expected, self._room - 1))
+            places = [q, *(self._expected.pop(x) for x in more)]
+            self._known.update(zip([key, *more], self._measure(places), strict=True))
+        return self._known[key] if key in self._known else next(self._measure([q]))
+
+    def _measure(self, places: list[Floats]) -> Iterator[tuple[Floats, float]]:
+        e, q = self._equations, np.array(places)
+        poses = read_poses(e.centers, self._model.body_rows, q)
+        W = e.scaled_dense(poses[0])[None] if len(poses) == 1 else e.scaled_at(poses)
+        gaps = np.abs(self._joints.phi(q)).max(axis=1, initial=0.0)
+        return zip(measure_values(W), gaps.tolist(), strict=True)
 
 
 class _Groups:
@@ -542,29 +557,6 @@ def _filled(series: Floats) -> Floats:
     out = series.copy()
     out[-1][out[-1] == 0.0] = 1e-300
     return out
-
-
-def _nearest_singular(
-    joints: Constraints, q: Floats, u: Floats, strong: int
-) -> tuple[Floats, Floats]:
-    """The configuration nearest to q with u.J = 0, |u| = 1, and u, by Newton steps of least norm.
-
-    The steps keep all constraints but that along u. strong: the number of singular values of J that do not vanish.
-    They determine the changes of u and the return to these constraints; the step itself is among the directions of
-    the others, where only the curvature of u.Phi counts.
-    """
-    for _ in range(NEWTON):
-        J = joints.jacobian(q)
-        U, values, Vt = np.linalg.svd(J)
-        U, values, V, Z = U[:, :strong], values[:strong], Vt[:strong], Vt[strong:].T
-        along, residual = joints.curvature(u, np.eye(len(q))) @ Z, J.T @ u
-        step = np.linalg.lstsq(Z.T @ along, -Z.T @ residual, rcond=1e-10)[0]
-        turn = -U @ (V @ (along @ step + residual) / values)
-        q = q + Z @ step - V.T @ (U.T @ joints.phi(q) / values)
-        u = (u + turn) / np.linalg.norm(u + turn)
-        if np.hypot(np.linalg.norm(step), np.linalg.norm(turn)) < 1e-15:
-            break
-    return q, u
 
 
 def _least(value: Callable[[float], float], low: float, high: float) -> float:

@@ -16,7 +16,7 @@ equations an engineer counts. After scaling (see `rank`), all numbers are dimens
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -198,6 +198,37 @@ class JointEquations(JointPairs):
         """The matrix of `scaled`, dense."""
         return self._dense(self._scaled(pose)[0])
 
+    def scaled_at(self, poses: Sequence[Pose]) -> Floats:
+        """The same at several configurations, (n, rows, columns): computed as one mechanism of n copies."""
+        whole = Pose(
+            np.concatenate([p.centers for p in poses]), np.concatenate([p.turns for p in poses])
+        )
+        entries = self._copies(len(poses))._scaled(whole)[0]
+        return self._dense(entries.reshape(len(poses), self.rows, -1, 6))
+
+    def _copies(self, n: int) -> JointEquations:
+        """Joint equations of n copies of the mechanism; their names are of no use."""
+        bodies, pairs = len(self.bodies), len(self.pair_joint)
+
+        def repeat(values: Any) -> Any:
+            return np.tile(values, (n, *[1] * (values.ndim - 1)))
+
+        def shifted(numbers: Ints, by: int) -> Ints:
+            """Numbers of bodies or pairs of all copies; negative ones stay."""
+            copy = np.arange(n).repeat(len(numbers)).reshape(-1, *[1] * (numbers.ndim - 1))
+            every = repeat(numbers)
+            return np.where(every < 0, every, every + by * copy)
+
+        return replace(
+            self,
+            bodies=self.bodies * n,
+            pair_bodies=shifted(self.pair_bodies, bodies),
+            row_pair=shifted(self.row_pair, pairs),
+            row_other=shifted(self.row_other, pairs),
+            _scale=self._scale.repeated(n),
+            **{name: repeat(getattr(self, name)) for name in _PER_COPY},
+        )
+
     def _scaled(self, pose: Pose) -> tuple[Floats, tuple[tuple[Ints, Floats], ...]]:
         at = self.at(pose)
         weighted = self._weighted(at, self._directions(at))
@@ -318,13 +349,13 @@ class JointEquations(JointPairs):
         return np.hstack([own, other])
 
     def _dense(self, entries: Floats) -> Floats:
-        """The rows over all columns; the entries of the ground go to an additional body, which is dropped."""
-        width, n = self.columns_a_body, len(self.bodies)
-        out = np.zeros((self.rows, n + 1, width))
+        """The rows (..., rows, k, 6) over all columns; the ground is an additional body, which is dropped."""
+        width, n, many = self.columns_a_body, len(self.bodies), entries.shape[:-3]
+        out = np.zeros((*many, self.rows, n + 1, width))
         rows, body = np.arange(self.rows), self.row_bodies % (n + 1)
         for side in range(body.shape[1]):
-            out[rows, body[:, side]] += entries[:, side][:, self.used]
-        return out[:, :n].reshape(self.rows, n * width)
+            out[..., rows, body[:, side], :] += entries[..., side, self.used]
+        return out[..., :n, :].reshape(*many, self.rows, n * width)
 
     def _assemble(self, entries: Floats) -> sparse.csr_array:
         values = entries[:, :, self.used]
@@ -335,6 +366,20 @@ class JointEquations(JointPairs):
         keep = (body[:, :, None] != GROUND) & (values != 0.0)
         shape = (self.rows, self.columns)
         return sparse.csr_array((values[keep], (row[keep], col[keep])), shape=shape)
+
+
+# fields with one row for each body, pair or row that are equal in all copies of a mechanism
+_PER_COPY = (
+    *("masses", "centers", "inertias", "reach", "pair_joint", "pair_place", "pair_axis"),
+    *(
+        "pair_other_place",
+        "pair_other_axis",
+        "row_about",
+        "row_direction",
+        "row_drive",
+        "row_ratio",
+    ),
+)
 
 
 def make_joint_equations(mechanism: Mechanism) -> JointEquations:

@@ -31,6 +31,8 @@ LEAST_INERTIA = 0.01
 # a mass that differs from the mean by more than this factor is clipped: mobility does not depend on masses, and
 # the scaling of very light and very heavy bodies would leave no digits between zeros and the other values
 SPREAD = 1e3
+# how a rank was decided
+SINGULAR_VALUES, PIVOTS = "singular values", "pivots of the elimination body by body"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,13 @@ class BodyScale:
 
     linear: Floats
     angular: Floats
+
+    def repeated(self, n: int) -> BodyScale:
+        """The same of n copies of all bodies, followed by the ground."""
+        return BodyScale(
+            np.append(np.tile(self.linear[:-1], n), self.linear[-1]),
+            np.concatenate([np.tile(self.angular[:-1], (n, 1, 1)), self.angular[-1:]]),
+        )
 
     def up(self, turns: Floats, scaled: Floats) -> Floats:
         """D x of scaled twists x, (nb, 6)."""
@@ -178,20 +187,35 @@ class Rank:
 
 
 def measure_rank(
-    W: sparse.csr_array, columns_a_body: int, tolerance: float = RANK_TOLERANCE, dense: int = DENSE
+    W: sparse.csr_array | Floats,
+    columns_a_body: int,
+    tolerance: float = RANK_TOLERANCE,
+    dense: int = DENSE,
 ) -> Rank:
     """Rank of a scaled matrix of joint equations."""
     rows, columns = W.shape
     if columns <= dense:
-        values = np.linalg.svd(W.toarray(), compute_uv=False) if rows else np.zeros(0)
-        how = "singular values"
-    else:
-        values = np.sort(_pivots(W, columns_a_body, tolerance))[::-1]
-        how = "pivots of the elimination body by body"
+        whole = W if isinstance(W, np.ndarray) else W.toarray()
+        return rank_of_values(measure_values(whole), (rows, columns), tolerance)
+    values = np.sort(_pivots(sparse.csr_array(W), columns_a_body, tolerance))[::-1]
+    return rank_of_values(values, (rows, columns), tolerance, PIVOTS)
+
+
+def measure_values(W: Floats) -> Floats:
+    """Singular values of a dense matrix, or of several."""
+    if not W.size:
+        return np.zeros((*W.shape[:-2], 0))
+    return np.asarray(np.linalg.svd(W, compute_uv=False))
+
+
+def rank_of_values(
+    values: Floats, shape: tuple[int, int], tolerance: float, how: str = SINGULAR_VALUES
+) -> Rank:
+    """Rank of a matrix of this shape, given its singular values or pivots in decreasing order."""
     rank = int(np.sum(values > tolerance))
     above = tuple(float(x) for x in values[max(rank - 3, 0) : rank])
     below = tuple(float(x) for x in values[rank : rank + 3])
-    return Rank(rank, rows, columns, tolerance, above, below, how)
+    return Rank(rank, *shape, tolerance, above, below, how)
 
 
 def _pivots(W: sparse.csr_array, width: int, tolerance: float) -> Floats:
