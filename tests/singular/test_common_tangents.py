@@ -88,12 +88,19 @@ def test_no_run_ends_on_the_other_motion(tolerance):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["radau", "multipliers", "multipliers-dop853"])
 def test_a_method_that_leaves_its_motion_is_found_out(method):
-    """Methods without a certificate are compared with a series: none is on another branch without a note."""
+    """Methods without a certificate are compared with a series: none is on another branch without a note.
+
+    Which runs leave is a matter of rounding, so each case is tried with some last digits. Single cases leave with
+    probabilities of 0.2 to 1 (measured): that none of them does on some machine is very unlikely.
+    """
     wrong = 0
     settings = (
         [{"step": 1e-3}] if method == "multipliers" else [{"tolerance": 10.0**-k} for k in (6, 9)]
     )
-    for case in [random_cases(60)[k] for k in (1, 7, 25, 28, 52, 54, 58)]:
+    rng = np.random.default_rng(5)
+    cases = random_cases(60)
+    for k in (1, 25, 28, 52, 52, 54, 54, 58, 58):
+        case = [x * (1.0 + rng.integers(-4, 5) * 1.1e-16) for x in cases[k]]
         both, one = double_watt(*case)
         alone = simulate(one, 1.5, 0.05, tolerance=1e-12)
         for setting in settings:
@@ -104,10 +111,60 @@ def test_a_method_that_leaves_its_motion_is_found_out(method):
             )
             stopped = "the series continued through it" in run.message
             wrong += reported or stopped
-            # one that is stopped keeps what is right; far less than motions part by within half a second
-            assert off < 1e-4 or reported or not run.success, (case, setting)
-            assert not stopped or off < 1e-4
+            # outputs that are kept are right or reported, whatever the status; far less than motions part by
+            # within half a second
+            assert off < 1e-4 or reported, (case, setting)
     assert wrong
+
+
+# runs that were on another branch without a note: cases (angle, speed, half, apart) and why
+MISSED = {
+    "never regular again": (
+        "radau",
+        {"tolerance": 1.7e-10},
+        (-0.595420726048643, 0.8219223773060804, 0.5230368897157803, 0.38842393125482766),
+    ),
+    "back after the next touch": (
+        "radau",
+        {"tolerance": 8.6e-8},
+        (-0.5080451214178804, 0.9867572281697684, 0.3719745481206555, 0.49446263194506873),
+    ),
+    "lower rank over many steps": (
+        "multipliers-dop853",
+        {"tolerance": 1.05e-9},
+        (-0.7767198423014099, 1.7052690486954925, 0.529017745552859, 0.3749212998169492),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("why", MISSED)
+def test_every_touch_of_a_neighbourhood_is_compared(why):
+    """Also if the run ends inside the neighbourhood, touches again in it, or crawls through it."""
+    method, setting, case = MISSED[why]
+    rng = np.random.default_rng(6)
+    for _ in range(2):
+        both, one = double_watt(*(x * (1.0 + rng.integers(-4, 5) * 1.1e-16) for x in case))
+        run = simulate(both, 1.5, 0.05, method=method, **setting)
+        alone = simulate(one, 1.5, 0.05, tolerance=1e-12)
+        off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
+        reported = any("may be on another branch" in n or "is not certain" in n for n in run.notes)
+        assert off < 1e-4 or reported
+
+
+def test_outputs_within_a_step_over_a_crossing():
+    """DOP853 steps over it; the additional stages of its interpolant may lie next to it, where they are wrong.
+
+    The joints of the outputs are closed within the interpolation error of a step of 0.1 s, a thousand times less
+    than with those stages.
+    """
+    both, one = double_watt(
+        -0.3328521469463959, 1.86016334929404, 0.9391942539193662, 0.1914868794334
+    )
+    run = simulate(both, 1.5, 0.005, method="multipliers-dop853", tolerance=3.195e-6)
+    alone = simulate(one, 1.5, 0.005, tolerance=1e-12)
+    # 8e-6 measured, 2e-3 with the additional stages
+    assert np.abs(run.position("P0") - alone.position("P0")).max() < 1e-4
 
 
 @pytest.mark.parametrize(

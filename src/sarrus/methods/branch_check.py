@@ -1,9 +1,11 @@
-"""Checks whether a run is still on its branch after a singular configuration, for methods without a certificate.
+"""Checks whether a run stays on its branch near singular configurations, for methods without a certificate.
 
 Where branches cross or touch, any method may leave on another branch with a good energy balance. A series can
-decide this (see the certificate in `series`). For each singular configuration that the monitor reports, a series
-is therefore started at the last regular step end before it. It has to agree with the run at the first regular step
-end after it, within a fraction of the distance to the nearest other branch there.
+decide this (see the certificate in `series`). For each interval of steps in which J loses rank, or nearly does, a
+series is therefore started at the last regular step end before it and followed to the first regular step end after
+it, or to the end of the run. Between two losses of rank the branches separate and come together again. The run is
+compared with the series where they are furthest apart, and has to agree within a fraction of the distance to the
+nearest other branch there.
 
     agreement                   the branch is certain
     no agreement                a method with a tolerance ends before it; a method with steps of
@@ -21,6 +23,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels import return_codes
 from ..kernels.layout import StepPolynomials
+from ..kinematics.constraints import Constraints
 from ..thresholds import AGREEING_PLACE, RESOLVED_PIVOT, SINGULAR_STEP_END
 from . import status
 from .extended_precision import wants_digits
@@ -35,14 +38,92 @@ MOST_STEPS = 500
 TOLERANCE = 1e-9
 # number of step ends before a singular configuration that are searched for a regular one
 BEFORE = 1000
+# between two losses of rank the smallest pivot rises by more than this factor above both: it is a square, and the
+# angles of links rise by ten
+RISE = 100.0
 
 
 class Neighbourhood(NamedTuple):
-    """The neighbourhood of a singular configuration: the regular step ends around it, and its time [s]."""
+    """The neighbourhood of singular configurations: the regular step ends around it."""
 
     first: int
     last: int
-    middle: float
+
+
+class _StepEnds:
+    """The last step ends: times, coordinates, velocities, angles and work, and the pivots of those examined."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._columns: tuple[Floats, ...] | None = None
+
+    def take(self, new: tuple[Floats, ...], since: float | None) -> None:
+        """Add step ends; since: the time from which the earlier ones are still needed [s], None: from the last."""
+        new = (*new, np.full((len(new[0]), 2), np.nan))
+        if self._columns is None:
+            self._columns = new
+            return
+        old = self.times
+        first = max(int(np.searchsorted(old, old[-1] if since is None else since)) - BEFORE, 0)
+        # an entry for the end of some steps is replaced by the start of the next
+        kept = old[first:] < new[0][0]
+        self._columns = tuple(
+            np.concatenate([a[first:][kept], b]) for a, b in zip(self._columns, new, strict=True)
+        )
+
+    @property
+    def times(self) -> Floats:
+        """The times [s]."""
+        assert self._columns is not None
+        return self._columns[0]
+
+    def place(self, n: int) -> Floats:
+        """Return the coordinates at a step end."""
+        assert self._columns is not None
+        q: Floats = self._columns[1][n]
+        return q
+
+    def start(self, n: int) -> Start:
+        """Return the state at a step end as the start of a run."""
+        assert self._columns is not None
+        t, q, v, carried, _ = self._columns
+        return Start(float(t[n]), q[n], v[n], carried[n])
+
+    def pivots(self, n: int) -> Floats:
+        """Return the smallest pivot at a step end, and over its reference."""
+        assert self._columns is not None
+        known: Floats = self._columns[-1][n]
+        if np.isnan(known[0]):
+            known[:] = self._watcher.pivots(self.place(n))
+        return known
+
+    def is_regular(self, n: int) -> bool:
+        """Whether a step end is outside of singular neighbourhoods."""
+        return bool(self.pivots(n)[1] >= SINGULAR_STEP_END)
+
+    def find_telling(self, around: Neighbourhood) -> list[tuple[int, float]]:
+        """Return the step ends of a neighbourhood at which branches are furthest apart, between losses of rank.
+
+        With each, the time [s] of the lowest pivot before it. Where all pivots are rounding there is none.
+        """
+        found: list[tuple[int, float]] = []
+        lowest = highest = around.first
+        falling = True
+        for n in range(around.first, around.last + 1):
+            pivot = self.pivots(n)[0]
+            if falling and pivot <= self.pivots(lowest)[0]:
+                lowest = n
+            elif falling and pivot > RISE * max(self.pivots(lowest)[0], RESOLVED_PIVOT / RISE):
+                highest, falling = n, False
+            elif not falling and pivot >= self.pivots(highest)[0]:
+                highest = n
+            elif not falling and RISE * pivot < self.pivots(highest)[0]:
+                found.append((highest, float(self.times[lowest])))
+                lowest, falling = n, True
+        # the last is the regular one, or the end of the run
+        if self.pivots(around.last)[0] > RESOLVED_PIVOT:
+            return [*found, (around.last, float(self.times[lowest]))]
+        return found if falling else [*found, (highest, float(self.times[lowest]))]
 
 
 class BranchCheck:
@@ -50,11 +131,11 @@ class BranchCheck:
 
     def __init__(self, problem: Run, watcher: Watcher) -> None:
         self._problem, self._watcher = problem, watcher
-        # step ends: times, coordinates, velocities, angles and work
-        self._step_ends: tuple[Floats, ...] | None = None
-        # times of candidates that the run has not passed yet, and the time up to which the run is checked [s]
+        self._joints = Constraints(problem.model.form, joints=True)
+        self._step_ends = _StepEnds(watcher)
+        # singular intervals that the run has not left yet, and the time up to which the run is checked [s]
         self._open: list[tuple[float, float, float]] = []
-        self._checked = 0.0
+        self._checked = -np.inf
         self._left: list[tuple[float, float, float]] = []
         self._unknown: list[float] = []
         self.good_until = np.inf
@@ -69,23 +150,25 @@ class BranchCheck:
         follow.
         """
         cpu = time.thread_time()
+        self._take(pieces)
+        if last:
+            self._take(_end_of(pieces))
+        self._open += self._watcher.singular_intervals()
         self._open += [
             c.times
             for monitored in seen
             for c in monitored.candidates()
             if self._watcher.loses_rank(c)
         ]
-        self._take(pieces)
-        if last:
-            self._take(_end_of(pieces))
+        self._open.sort()
         end = None
         while self._open and end is None:
             neighbourhood = self._next(last)
             if neighbourhood is None:
                 break
-            self._open = self._open[1:]
-            if neighbourhood.last and neighbourhood.middle > self._checked:
-                end = self._check(neighbourhood, follows)
+            middle = self._open.pop(0)[1]
+            if middle > self._checked:
+                end = self._check(neighbourhood, middle, follows)
         self.cpu += time.thread_time() - cpu
         return end
 
@@ -96,89 +179,76 @@ class BranchCheck:
         count = len(rows)
         if not count:
             return
-        new = (
-            pieces.starts[:count].copy(),
-            rows[:, 0, :nq].copy(),
-            v.copy(),
-            pieces.angle_and_work_series[:count, :, 0].copy(),
-        )
-        if self._step_ends is None:
-            self._step_ends = new
-            return
-        since = self._open[0][0] if self._open else float(self._step_ends[0][-1])
-        first = max(int(np.searchsorted(self._step_ends[0], since)) - BEFORE, 0)
-        # an entry for the end of some steps is replaced by the start of the next
-        kept = self._step_ends[0][first:] < new[0][0]
-        self._step_ends = tuple(
-            np.concatenate([a[first:][kept], b]) for a, b in zip(self._step_ends, new, strict=True)
+        self._step_ends.take(
+            (
+                pieces.starts[:count].copy(),
+                rows[:, 0, :nq].copy(),
+                v.copy(),
+                pieces.angle_and_work_series[:count, :, 0].copy(),
+            ),
+            self._open[0][0] if self._open else None,
         )
 
     def _next(self, last: bool) -> Neighbourhood | None:
-        """Return the first candidate between two regular step ends; None if the run has not passed it yet."""
-        assert self._step_ends is not None
-        low, middle, high = self._open[0]
-        times, places = self._step_ends[:2]
-        first = max(int(np.searchsorted(times, low, "right")) - 1, 0)
-        while first > 0 and not self._regular(places[first]):
+        """Return the regular step ends around the first interval; None if the run has not passed it yet."""
+        ends = self._step_ends
+        low, _, high = self._open[0]
+        first = max(int(np.searchsorted(ends.times, low, "right")) - 1, 0)
+        while first > 0 and not ends.is_regular(first):
             first -= 1
-        end = int(np.searchsorted(times, high))
-        while end < len(times) and not self._regular(places[end]):
+        end, count = int(np.searchsorted(ends.times, high)), len(ends.times)
+        while end < count and not ends.is_regular(end):
             end += 1
-        if end < len(times):
-            return Neighbourhood(first, end, middle)
-        if not last:
-            return None
-        # a run that ends in a singular neighbourhood may end where its branches coincide
-        resolved = self._watcher.pivot_ratio(places[-1]) > RESOLVED_PIVOT
-        return Neighbourhood(first, len(times) - 1 if resolved else 0, middle)
+        if end < count or last:
+            return Neighbourhood(first, min(end, count - 1))
+        return None
 
-    def _regular(self, q: Floats) -> bool:
-        return self._watcher.pivot_ratio(q) >= SINGULAR_STEP_END
-
-    def _check(self, neighbourhood: Neighbourhood, follows: bool) -> Ending | None:
+    def _check(self, neighbourhood: Neighbourhood, middle: float, follows: bool) -> Ending | None:
         """Follow a series through a neighbourhood; return how the run has to end if they disagree."""
-        assert self._step_ends is not None
-        times, places, v, carried = self._step_ends
-        n, last = neighbourhood.first, neighbourhood.last
-        self._checked = float(times[last])
-        start = Start(float(times[n]), places[n], v[n], carried[n])
-        found = self._follow(start, float(times[last]))
-        if found is None:
-            self._unknown.append(neighbourhood.middle)
-            return None
-        place, apart = found
-        off = float(np.abs(place - places[last]).max())
-        if off <= AGREEING_PLACE * apart:
-            return None
-        self._left.append((neighbourhood.middle, off, apart))
-        if not follows:
-            return None
-        self.good_until = start.t
-        return status.left_motion(*self._left[-1])
+        ends = self._step_ends
+        start = ends.start(neighbourhood.first)
+        self._checked = float(ends.times[neighbourhood.last])
+        telling = ends.find_telling(neighbourhood)
+        found = self._follow(start, [float(ends.times[n]) for n, _ in telling])
+        certain, blurred = start.t, False
+        for (n, lowest), (place, apart) in zip(telling, found, strict=False):
+            off = float(np.abs(place - ends.place(n)).max())
+            blurred = off > AGREEING_PLACE * apart
+            # joints that are open by a gap leave links off by the gap over the smallest value of J, half of apart
+            gap = float(np.abs(self._joints.phi(ends.place(n))).max(initial=0.0))
+            if blurred and 2.0 * gap <= AGREEING_PLACE * apart**2:
+                self._left.append((middle if n == telling[0][0] else lowest, off, apart))
+                if not follows:
+                    return None
+                self.good_until = certain
+                return status.left_motion(*self._left[-1])
+            certain = certain if blurred else float(ends.times[n])
+        if blurred or len(found) < len(telling):
+            self._unknown.append(middle if certain == start.t else certain)
+        return None
 
-    def _follow(self, start: Start, until: float) -> tuple[Floats, float] | None:
-        """Return where a series ends and the distance to the nearest other branch; None if it fails."""
+    def _follow(self, start: Start, times: list[float]) -> list[tuple[Floats, float]]:
+        """Return where a series is at some times, and the distance to other branches; fewer if it fails."""
         from . import series
         from .time_loop import Stopwatch
 
         model = self._problem.model
-        if USER_FORCES in needs_of(model):
-            return None
+        found: list[tuple[Floats, float]] = []
+        if not times or USER_FORCES in needs_of(model):
+            return found
         setting = min(self._problem.setting, TOLERANCE)
         warm_up("series", series.run, model, {}, wants_digits(setting))
-        problem = Run(model, start.v, np.zeros(0), until, setting)
+        problem = Run(model, start.v, np.zeros(0), times[-1], setting)
         follower = series.Series(problem, start)
-        taken = 0
-        while taken < MOST_STEPS:
+        taken, reason = 0, return_codes.FULL
+        while taken < MOST_STEPS and reason == return_codes.FULL:
             steps = follower.advance(Stopwatch(), MOST_STEPS - taken)
-            taken += steps.count
-            if steps.reason == return_codes.DONE:
-                # the last step may extend beyond the end time
-                place = _end_of(steps.pieces).coefficients[0, 0]
-                return place, follower.apart(place)
-            if steps.reason != return_codes.FULL:
-                return None
-        return None
+            taken, reason = taken + steps.count, steps.reason
+            if steps.count:
+                until = times[-1] if reason == return_codes.DONE else float(steps.pieces.starts[-1])
+                passed = [t for t in times[len(found) :] if t <= until]
+                found += follower.places(steps, passed)
+        return found
 
     def notes(self) -> list[str]:
         """Return notes for the user."""
@@ -194,7 +264,7 @@ class BranchCheck:
         if self._unknown:
             notes.append(
                 f"the branch is not certain after {_moments(self._unknown)}: no series can be "
-                "continued through the singular configuration there"
+                "continued through the singular configuration there, or the run is too inaccurate to be compared"
             )
         return notes
 

@@ -23,7 +23,14 @@ from ..kernels.layout import StepPolynomials, give_spare, take_spare
 from ..kinematics.constraints import Constraints
 from ..model import Model
 from ..model.connected_parts import find_parts
-from ..thresholds import KEPT_RANK, LOW_MINIMUM, RANK_TOLERANCE, SHOWN_PIVOT, SINGULAR_START
+from ..thresholds import (
+    KEPT_RANK,
+    LOW_MINIMUM,
+    RANK_TOLERANCE,
+    SHOWN_PIVOT,
+    SINGULAR_START,
+    SINGULAR_STEP_END,
+)
 
 # steps whose polynomials are monitored in one call
 AT_ONCE = 1024
@@ -261,12 +268,15 @@ class Watcher:
         self._stretches: list[MonitoredSteps] = []
         self._kept = 0
         self._blind: float | None = None
+        # the steps of the last call, and what was seen in them
+        self._latest: list[tuple[Floats, _Seen]] = []
         self.cpu = 0.0
 
     def look(self, pieces: StepPolynomials, steps: int, *, last: bool) -> list[MonitoredSteps]:
         """Monitor some steps and return those with candidates; last: the run ends with them."""
         cpu = time.thread_time()
         before = len(self._stretches)
+        self._latest = []
         for first in range(0, steps, AT_ONCE):
             final = min(first + AT_ONCE, steps)
             self._look(pieces.some(first, final), final - first, last and final == steps)
@@ -290,6 +300,7 @@ class Watcher:
         full = seen.rows[:, kernels.RANK] == self._rank
         away = np.flatnonzero(full & (seen.rows[:, kernels.LOW] > LOW_MINIMUM))
         self._left = float(pieces.starts[away[-1]]) if len(away) else self._left
+        self._latest.append((pieces.starts[: steps + 1], seen))
         found = self._collect(pieces, steps, seen, last)
         if len(found):
             self._keep(pieces, steps, seen, found)
@@ -462,11 +473,9 @@ class Watcher:
 
     def _shorten_tail(self) -> None:
         """Drop steps that are not needed: all but the last ones, and those before an interval of lower rank."""
-        ranks = [x.rank for x in self._tail]
-        full = max(
-            (i for i, rank in enumerate(ranks) if rank >= self._rank), default=len(ranks) - 1
-        )
-        self._tail = self._tail[max(min(full + 1, len(ranks)) - TAIL, 0) :]
+        full = [i for i, x in enumerate(self._tail) if not self._is_lower(x.low, x.rank)]
+        until = full[-1] + 1 if full else len(self._tail)
+        self._tail = self._tail[max(until - TAIL, 0) :]
         if len(self._tail) > LONGEST_TAIL:
             self._tail[TAIL:-TAIL] = self._tail[TAIL:-TAIL:2]
 
@@ -479,24 +488,40 @@ class Watcher:
 
     def loses_rank(self, c: Candidate) -> bool:
         """Whether J itself loses rank at a candidate; redundant equations may replace each other instead."""
+        return self._is_weak(c.piece(c.time).position(c.time), c.regular)
+
+    def singular_intervals(self) -> list[tuple[float, float, float]]:
+        """Return the intervals in which J nearly loses rank among the last steps: start, lowest step, end [s]."""
+        found = []
+        for starts, seen in self._latest:
+            rank, low = seen.rows[:, kernels.RANK], seen.rows[:, kernels.LOW]
+            low = np.where(rank < self._rank, 0.0, low)
+            edges = np.flatnonzero(np.diff(low < SINGULAR_STEP_END, prepend=False, append=False))
+            for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+                n = first + int(low[first:last].argmin())
+                if self._is_weak(seen.middles[n], self._most_regular(seen)):
+                    middle = 0.5 * float(starts[n] + starts[n + 1])
+                    found.append((float(starts[first]), middle, float(starts[last])))
+        return found
+
+    def _is_weak(self, q: Floats, regular: Floats) -> bool:
+        """Whether a counted singular value of J is much smaller than in a regular configuration."""
         if self._nq > DENSE:
             return True
         J = Constraints(self._form).jacobian
-        here, reference_pivots = (
-            np.linalg.svd(J(q), compute_uv=False)
-            for q in (c.piece(c.time).position(c.time), c.regular)
-        )
+        here, reference_pivots = (np.linalg.svd(J(x), compute_uv=False) for x in (q, regular))
         rank = int(np.sum(reference_pivots > RANK_TOLERANCE * reference_pivots.max(initial=0.0)))
         return bool(rank and here[rank - 1] < KEPT_RANK * reference_pivots[rank - 1])
 
-    def pivot_ratio(self, q: Floats) -> float:
-        """Return the smallest pivot at a configuration over its reference; 1 if none is ever independent."""
+    def pivots(self, q: Floats) -> tuple[float, float]:
+        """Return the smallest pivot at a configuration, and over its reference; 1 if none is ever independent."""
         pivots = np.zeros(len(self._usual))
         if not len(pivots):
-            return 1.0
+            return 1.0, 1.0
         self._eval_pivots(q[None], 1, pivots)
         used = self._usual > SHOWN_PIVOT
-        return float((pivots[used] / self._usual[used]).min(initial=1.0))
+        ratios = pivots[used] / self._usual[used]
+        return float(pivots[used].min(initial=1.0)), float(ratios.min(initial=1.0))
 
     def release(self) -> None:
         """Leave the memory to later runs."""

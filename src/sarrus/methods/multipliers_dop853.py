@@ -4,7 +4,8 @@
 
 Source: the Runge-Kutta method of order 8 of Dormand and Prince with step control [HairerNorsettWanner1993], as
 implemented in SciPy. The right-hand side is compiled, the integrator is not: a typical user setup. Outputs come
-from its interpolant of order 7.
+from its interpolant of order 7. Its additional stages may lie next to a singular configuration that the step
+passed; where it opens the joints, the polynomial of degree 5 through the ends of the step replaces it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..arrays import Floats
 from ..kernels import return_codes, stepping
 from ..kernels.applied_forces import make_loads
 from ..kernels.layout import StepPolynomials, make_workspace
+from ..kinematics.constraints import Constraints
 from . import status
 from .fixed_step import SOFT_REFINEMENTS, soften
 from .method import Run
@@ -33,6 +35,8 @@ FLOOR = 3e-14
 SHORTEST = 1e-9
 # the first step, in units of the mechanism's time scale; the next ones follow the tolerance
 FIRST_STEP = 1e-2
+# times the tolerance: joints that are open further within a step are due to the interpolant
+OPEN = 10.0
 # between two recordings
 MOST_STEPS = 256
 
@@ -81,6 +85,7 @@ class _Dop853:
             return dy
 
         self._used = max(problem.setting, FLOOR)
+        self._joints = Constraints(model.form, joints=True)
         self._start = np.concatenate([np.zeros(nq), problem.velocity])
         self._rates = rates
         self._solver: scipy.integrate.DOP853 | None = None
@@ -108,7 +113,7 @@ class _Dop853:
                 if reason in (return_codes.FULL, return_codes.DONE):
                     with clock("record"):
                         starts.append(solver.t)
-                        rows.append(_polynomial(solver))
+                        rows.append(self._polynomial(solver))
         self._steps += len(rows)
         if not rows:
             # the current state
@@ -119,6 +124,24 @@ class _Dop853:
         orders = np.full(count, DEGREE, np.int64)
         pieces = StepPolynomials(np.array(starts), orders, np.array(rows), angle_and_work_series)
         return Steps(reason, pieces, self._usual, ORDER, end=end)
+
+    def _polynomial(self, solver: scipy.integrate.DOP853) -> Floats:
+        """Return the polynomial of the last step in powers of time."""
+        nq, h = self._problem.model.coordinates, solver.t - solver.t_old
+
+        def opens(powers: Floats) -> float:
+            rows, gaps = powers[:, :nq], []
+            for share in (0.25, 0.5, 0.75):
+                q = np.asarray(np.polynomial.polynomial.polyval(share * h, rows))
+                gaps.append(float(np.abs(self._joints.phi(q)).max(initial=0.0)))
+            return max(gaps)
+
+        dense = _dense(solver)
+        gap = opens(dense)
+        if gap <= OPEN * self._used:
+            return dense
+        other = _between_ends(solver, self._rates(solver.t_old, solver.y_old), nq)
+        return other if opens(other) < gap else dense
 
     def _begin(self) -> scipy.integrate.DOP853:
         """Return the integrator at the start; its first step and velocity tolerance need a time scale.
@@ -168,7 +191,7 @@ class _Dop853:
         return self._notes
 
 
-def _polynomial(solver: scipy.integrate.DOP853) -> Floats:
+def _dense(solver: scipy.integrate.DOP853) -> Floats:
     """Return the interpolant of the last step in powers of time; SciPy: y0 + x (F0 + (1 - x) (F1 + x (...)))."""
     dense = solver.dense_output()
     powers = np.zeros((DEGREE + 1, len(dense.y_old)))
@@ -178,3 +201,16 @@ def _polynomial(solver: scipy.integrate.DOP853) -> Floats:
         powers = raised if i % 2 == 0 else powers - raised
     powers[0] += dense.y_old
     return powers / dense.h ** np.arange(DEGREE + 1.0)[:, None]
+
+
+def _between_ends(solver: scipy.integrate.DOP853, rates: Floats, nq: int) -> Floats:
+    """Return the polynomial with the positions, velocities and accelerations of both ends; rates: at the start."""
+    h, powers = solver.t - solver.t_old, np.zeros((DEGREE + 1, 2 * nq))
+    q, v, a = solver.y_old[:nq], h * solver.y_old[nq:], h * h * rates[nq:]
+    q1, v1, a1 = solver.y[:nq], h * solver.y[nq:], h * h * solver.f[nq:]
+    dq, dv, da = q1 - q - v - 0.5 * a, v1 - v - a, a1 - a
+    powers[:6, :nq] = (
+        q, v, 0.5 * a, 10 * dq - 4 * dv + 0.5 * da, -15 * dq + 7 * dv - da, 6 * dq - 3 * dv + 0.5 * da
+    )  # fmt: skip
+    powers[:-1, nq:] = powers[1:, :nq] * np.arange(1.0, DEGREE + 1.0)[:, None] / h
+    return powers / h ** np.arange(DEGREE + 1.0)[:, None]

@@ -398,8 +398,6 @@ class Series:
             self._kept.state[0], self._kept.state[1] = start.q, start.v
             self._kept.carried[:] = start.carried
         self._lost = 0.0
-        # square root of the smallest pivot at the last step end
-        self._root = 1.0
         self.sampling = sample_projected(
             corrections=CORRECTIONS, near=SINGULAR_STEP_END, same_factor=SAME_FACTOR
         )
@@ -448,9 +446,17 @@ class Series:
         out[found] = np.maximum(np.abs(self._ws.reference_pivots[found]), SMALLEST_REFERENCE)
         return out, float(pivots[found].min())
 
-    def apart(self, q: Floats) -> float:
-        """Return the distance from a configuration near the last step end to the nearest other branch."""
-        return self._measure(q, self._root)
+    def places(self, steps: Steps, times: list[float]) -> list[tuple[Floats, float]]:
+        """Return the configurations at times within some steps, and the distances to other branches there."""
+        pieces, found = steps.pieces, []
+        for t in times:
+            n = max(int(np.searchsorted(pieces.starts, t)) - 1, 0)
+            rows = pieces.coefficients[n, : pieces.orders[n] + 1, : self._problem.model.coordinates]
+            q = np.asarray(np.polynomial.polynomial.polyval(t - pieces.starts[n], rows))
+            # between two step ends the pivot is at most the larger of theirs
+            pivot = float(steps.pivots[max(n - 1, 0) : n + 1].max())
+            found.append((q, self._measure(q, float(np.sqrt(max(pivot, 0.0))))))
+        return found
 
     def advance(self, clock: Stopwatch, most: int) -> Steps:
         """Take steps."""
@@ -488,7 +494,6 @@ class Series:
         self._t = float(pieces.starts[steps])
         seen = self._seen[:steps]
         self._moved = max(self._moved, seen[:, 1].max(initial=0.0))
-        self._root = float(np.sqrt(max(seen[-1, PIVOT], 0.0))) if steps else self._root
         # a run that cannot leave its start still has the state at the start
         taken = pieces.some(0, steps) if steps else start_piece(self._t, kept.state, kept.carried)
         losses = seen[:, LOSS].copy()
