@@ -276,3 +276,28 @@ def test_a_stop_that_is_never_reached_exerts_nothing():
     m.limit("guide", lower=-1.0)
     assert (sarrus.simulate(m, 0.1).drive_force("guide limit") == 0.0).all()
     assert sarrus.simulate(m, 1.0).drive_force("guide limit")[-1] == pytest.approx(9.81)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])
+def test_a_rope_becomes_taut(restitution):
+    """A ball falls from (c, 0) until its distance from the origin is 1: only the radial velocity is reversed.
+
+    It falls by h = sqrt(1 - c^2); the share h^2 of its kinetic energy m g h is radial.
+    """
+    c, light = 0.3, 1e-9
+    m = sarrus.Mechanism("rope")
+    m.body("sleeve", mass=light, center=(0, 0), inertia=light)
+    m.body("ball", mass=1.0, center=(c, 0), inertia=light)
+    m.revolute("A", m.ground, "sleeve", at=(0, 0))
+    m.prismatic("rope", "sleeve", "ball", at=(c, 0), axis=(1, 0))
+    m.point("P", "ball", (c, 0))
+    m.limit("rope", upper=1 - c, restitution=restitution)
+    result = sarrus.simulate(m, 1.0)
+    first, h = result.events[0], (1 - c * c) ** 0.5
+    assert first.kind == ("impact" if restitution else "rest")
+    # the inertia of the rope is 2e-9 of that of the ball, with a lever of c
+    assert first.time == pytest.approx((2 * h / 9.81) ** 0.5, rel=1e-7)
+    assert first.energy_change == pytest.approx(-(1 - restitution**2) * 9.81 * h**3, abs=1e-6)
+    before, after = (s.velocity("P")[0] @ s.position("P")[0] for s in (first.state, first.after))
+    assert after == pytest.approx(-restitution * before, abs=1e-9)
+    assert np.linalg.norm(result.position("P"), axis=1).max() < 1 + 1e-9

@@ -273,3 +273,69 @@ def test_two_watt_linkages_part_as_their_exact_paths_do():
         ratios.append((y[1] - y[0]) / y[0] ** 2)
     expected = sorted([0.0, float(-6 * length * third)])
     np.testing.assert_allclose(sorted(ratios), expected, atol=0.02 * abs(expected[0] + expected[1]))
+
+
+def couplers_between_cranks(width, ends):
+    """Two cranks in line with the line of their axes, and couplers between points of that line."""
+    m = sarrus.Mechanism("couplers")
+    for name, at in (("left", 0.0), ("right", float(width))):
+        m.body(name, 1.0, (at + 0.1, 0.0), 0.1)
+        m.revolute(f"axis of {name}", m.ground, name, at=(at, 0.0))
+    for k, (a, b) in enumerate(ends):
+        m.rod(f"coupler{k}", (float(a), 0.0), (float(width + b), 0.0), mass=1.0)
+        m.revolute(f"B{k}", "left", f"coupler{k}", at=(float(a), 0.0))
+        m.revolute(f"C{k}", "right", f"coupler{k}", at=(float(width + b), 0.0))
+    return m
+
+
+def half_branches_of_couplers(width, ends, radius=Fraction(1, 1000)):
+    """The number of half-branches, by the real roots of a rational polynomial on a small circle.
+
+    In u, v, the tangents of the half angles, every coupler is a polynomial; their greatest common divisor is the
+    curve of configurations. With u, v = radius (1 - w^2, 2 w) / (1 + w^2) its roots are counted by Sturm's chains.
+    """
+    u, v, w = sp.symbols("u v w")
+    curve = 0
+    for a, b in ends:
+        U, V = 1 + u**2, 1 + v**2
+        X = width * U * V + b * (1 - v**2) * U - a * (1 - u**2) * V
+        Y = 2 * b * v * U - 2 * a * u * V
+        curve = sp.gcd(curve, sp.cancel(X**2 + Y**2 - (width + b - a) ** 2 * U**2 * V**2))
+    through = [f for f, _ in sp.factor_list(curve, u, v)[1] if f.subs({u: 0, v: 0}) == 0]
+    out = 0
+    for f in through:
+        d = sp.Poly(f, u, v).total_degree()
+        r = sp.Rational(radius)
+        on_circle = sp.Poly(
+            sum(
+                c * (r * (1 - w**2)) ** i * (2 * r * w) ** j * (1 + w**2) ** (d - i - j)
+                for (i, j), c in sp.Poly(f, u, v).terms()
+            ),
+            w,
+        )
+        # w = infinity is a point of the circle, too
+        out += on_circle.count_roots() + (on_circle.degree() < 2 * d)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("width", "ends"),
+    [
+        (2, [(1, 1)]),
+        (2, [(1, 1), (3, 3)]),
+        (2, [(1, 1), (-3, 3)]),
+        (3, [(1, 2)]),
+        (3, [(2, 1)]),
+        (1, [(2, -2), (-3, 3)]),
+        (4, [(1, -1), (3, -3)]),
+        (3, [(1, 2), (2, 4)]),
+    ],
+    ids=str,
+)
+def test_couplers_between_two_cranks_by_exact_arithmetic(width, ends):
+    """As many half-branches as real roots of the common curve on a small circle."""
+    count = half_branches_of_couplers(width, ends)
+    found = sarrus.branches(couplers_between_cranks(width, ends))
+    assert found.decided
+    assert 2 * len(found) == count
+    assert all(b.dimension == 1 for b in found)

@@ -56,6 +56,9 @@ KNOWN = {
     # x2 = +- k x3 and x1 = +- x3^4 or +- x3^2: the second condition is hidden by powers of x1
     (2, 8, 8): ((TANGENTIAL, CROSSING), 8, 0, [(1, 1, True, 4.0)] * 4),
     (4, 8, 8): ((TANGENTIAL, CROSSING), 8, 0, [(1, 1, True, 2.0)] * 4),
+    # x1, x2, x3 in proportion, and another one = +- s^(3/2)
+    (3, 3, 3, 2): ((CUSP,), 3, 0, [CUSPED]),
+    (3, 3, 3, 3, 3, 2): ((CUSP,), 3, 0, [CUSPED]),
     # x1 = +- x4^4, x2 = x4^(8/3), x3 = +- x4^2
     (2, 3, 4, 8): ((TANGENTIAL,), 8, 0, [(1, 1, True, 4.0)] * 4),
     (2, 2, -2): ((SHAKY,), 2, 2, []),
@@ -313,6 +316,14 @@ def test_seven_squares_and_a_cube():
     """x1^2 = ... = x7^2 = x8^3: one half-branch for each choice of signs, two of which form a cusp."""
     b = sarrus.branches(powers(2, 2, 2, 2, 2, 2, 2, 3))
     assert (b.count, b.decided, b.complete) == (64, True, True)
+    assert all(x.contact == 1.5 and not x.two_sided for x in b)
+
+
+@pytest.mark.slow
+def test_five_squares_and_five_cubes():
+    """Ten degrees of freedom: the cubes are in proportion, and the squares have all signs."""
+    b = sarrus.branches(powers(2, 2, 2, 2, 2, 3, 3, 3, 3, 3))
+    assert (b.count, b.decided, b.complete, b.order) == (16, True, True, 3)
     assert all(x.contact == 1.5 and not x.two_sided for x in b)
 
 

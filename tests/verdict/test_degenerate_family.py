@@ -83,6 +83,27 @@ def test_small_multiples_of_an_equation_do_not_contradict_it(kinds):
         assert summary(sarrus.branches(disturbed(m, 1e-12, seed))) == exact
 
 
+def test_a_single_loop_of_folded_legs_is_kinematotropic():
+    """Two chains of three parallel hinges: both rise together with one degree of freedom, or swing with two.
+
+    In closed form: the planar motions of the legs have only the translations along z in common. A folded leg has
+    links of one length at the angles a, b with cos a + cos b = 0: b = pi - a, which lifts the platform, or
+    b = pi + a, which does not. So z is zero for both legs or for none.
+    """
+    m, _ = sarrus_of_legs(np.random.default_rng(3), ["fold", "fold"])
+    found = sarrus.branches(m)
+    assert (found.classes, found.dof, found.order) == (("transversal crossing",), 3, 2)
+    rising, swinging = sorted(found, key=lambda b: b.dimension)
+    assert (rising.dimension, swinging.dimension) == (1, 2)
+    lift = rising.velocities["B0"]
+    assert abs(lift[2]) > 0.1
+    for i in range(2):
+        # to rounding: the platform translates along z, and every knee by half of it
+        assert np.abs(rising.velocities[f"B{i}"] - (0.0, 0.0, lift[2])).max() < 1e-10
+        assert np.abs(rising.velocities[f"K{i}"] - 0.5 * lift).max() < 1e-10
+        assert not np.any(swinging.velocities[f"B{i}"])
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_axes_of_the_ground_that_are_almost_parallel(seed):
     """Hinges of the ground whose axes differ by rounding do not hold a crank that has both directions."""

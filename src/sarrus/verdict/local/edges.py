@@ -21,6 +21,7 @@ from ...arrays import Floats, Ints, plain_sum
 from ...thresholds import BRANCH_ROOT, SAME_BRANCH, SAME_ROOT_OF_EDGE
 from .centres import find_centre
 from .deflation import SparsePolynomial, deflate, evaluate
+from .linear_unknowns import solve_linear
 from .polygon import (
     BY_NEIGHBOURS,
     UNKNOWN,
@@ -28,6 +29,7 @@ from .polygon import (
     HalfBranches,
     Terms,
     collected,
+    find_half_branches,
     hull_of,
     real_roots,
 )
@@ -63,8 +65,24 @@ class _State:
 
 def find_half_branches_of_many(equations: list[Equation], order: int, zero: float) -> HalfBranches:
     """Real half-branches for s > 0 of equations that are known up to a total degree."""
-    out = HalfBranches()
     known = eliminate([e for e in equations if e], zero)
+    p = len(next(iter(known[0]))) - 1
+    if len(known) < p:
+        return _find_coupled(known, order, zero)
+    reduced = solve_linear(known, p, order, zero)
+    if len(reduced.left) == p or len(reduced.equations) < len(reduced.left):
+        return _find_coupled(known, order, zero)
+    if len(reduced.left) == 1:
+        out = find_half_branches(reduced.equations, reduced.order, zero)
+    else:
+        out = _find_coupled(eliminate(reduced.equations, zero), reduced.order, zero)
+    out.found = [reduced.widen(h, p) for h in out.found]
+    return out
+
+
+def _find_coupled(known: list[Equation], order: int, zero: float) -> HalfBranches:
+    """Real half-branches of equations with distinct lowest terms, by the exponents of all unknowns."""
+    out = HalfBranches()
     p = len(next(iter(known[0]))) - 1
     if len(known) < p or (p > MOST_DOF and not _is_level(known)):
         out.found.append(HalfBranch((), 1, UNKNOWN, order + 2, p))
