@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS := 1
 for_others = set -e; others=$$(.ci/pythons $(BIN)/python); for other in $$others; do \
 	version=$${other%%=*}; python=$${other\#*=}; venv=.venv-$$version; $(1); done
 
-.PHONY: run test check check-versions bits test-nojit soak bench docs clean
+.PHONY: run test check check-versions bits test-nojit soak bench engine-tables docs clean
 
 run: $(VENV)/installed
 	$(BIN)/sarrus run --out runs
@@ -53,6 +53,14 @@ soak: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/figures.py
+
+# Tables of docs/engines.md, measured with all engines on a quiet machine: one to two hours; resumed if stopped.
+engine-tables: $(VENV)/installed-dev
+	$(BIN)/pip install -e '.[engines]'
+	$(BIN)/sarrus bench double-four-bar rectangular-bricard --engines --budget 2 --out build/engines
+	$(BIN)/sarrus bench double-four-bar rectangular-bricard --engine newton --budget 12 --out build/engines
+	$(BIN)/sarrus bench n-four-bar --engines --budget 8 --out build/engines
+	$(BIN)/python docs/tools/engine_tables.py build/engines --write
 
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build

@@ -6,7 +6,8 @@ Each seed makes one mechanism, planar or in space, with plain, crowded or slidin
 and in absolute coordinates (absolute_coordinates.py), and again in a motion slower or faster by a power of two
 between 1e-6 and 1e6, which must be the same motion. A linkage of a random family has the same crossings at other
 tolerances, outputs and methods and in an ensemble, and random loops have all of theirs; the branches at its
-first crossing are those of the way back. The invariants of `sarrus.audit` hold of both. Small motions about the
+first crossing are those of the way back. Methods without a certificate of their branch do not leave it without a
+note where branches touch. The invariants of `sarrus.audit` hold of both. Small motions about the
 equilibrium of the mechanism are its modes; a small push shows which equilibria are stable. Every failure prints
 its seed; it is run again by `--first SEED --count 1`.
 """
@@ -24,6 +25,7 @@ from crossing_families import FAMILIES
 from equilibrium_checks import at_equilibrium, check_equilibrium, with_springs
 from random_mechanisms import random_mechanism
 from sarrus import MechanismError, equilibrium, modes, simulate, simulate_many
+from singular.test_common_tangents import double_watt
 from singular.test_crossing_counts import check_loops, check_same_crossings
 from time_scale import in_time
 
@@ -61,6 +63,26 @@ def check_crossings(seed):
     assert [len(times) for times in together.crossings] == [len(alone.crossings)] * 2
     found = sarrus.audit(simulate(m, 2.0, 0.1, at_crossing="branches"))
     assert found.holds, str(found)
+
+
+def check_touching_branches(seed):
+    """Where branches touch, a method stays on its own, or the run is reported."""
+    rng = np.random.default_rng([30, seed])
+    case = (
+        -rng.uniform(0.2, 0.9),
+        rng.uniform(0.5, 2),
+        rng.uniform(0.3, 1.0),
+        rng.uniform(0.05, 0.5),
+    )
+    both, one = double_watt(*case)
+    alone = simulate(one, 1.5, 0.05, tolerance=1e-12)
+    for method in ("radau", "multipliers-dop853"):
+        tolerance = 10.0 ** rng.uniform(-10, -6)
+        run = simulate(both, 1.5, 0.05, method=method, tolerance=tolerance)
+        off = np.abs(run.position("P0") - alone.position("P0")[: len(run.times)]).max()
+        reported = any("may be on another branch" in n or "is not certain" in n for n in run.notes)
+        # the method's own error, grown over the run; branches part by more
+        assert off < max(1e-4, 1e3 * tolerance) or reported, (method, tolerance, off)
 
 
 def check_statics(seed):
@@ -128,6 +150,7 @@ def soak(first, count, minutes):
             lambda k: check_same_motion(k, make(k)),
             check_time_scale,
             check_crossings,
+            check_touching_branches,
             check_invariants,
             check_statics,
             check_equilibria,

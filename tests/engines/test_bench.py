@@ -6,7 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from sarrus import problems
-from sarrus.bench.engine_suite import CHANGES, EngineCell, EngineProcess, run_engine_cells
+from sarrus.bench.engine_suite import (
+    CHANGES,
+    EngineCell,
+    EngineProcess,
+    _count_slow,
+    run_engine_cells,
+)
 from sarrus.cli import app
 from sarrus.engines import ENGINES
 from sarrus.report.engines_page import make_engine_report, standings
@@ -66,6 +72,17 @@ def record(engine, seconds, kept, changed=None, **more):
         "machine": {"processor": "x", "cores": 1, "system": "s", "python": "3"},
         "versions": {"sarrus": "0"}, "command": "sarrus bench",
     } | more  # fmt: skip
+
+
+def test_an_engine_that_never_ends_is_given_up():
+    """Two settings that exceed the CPU time without a run that ends, or one with a longer step, are enough."""
+    slow = record("a", 1.0, False, status="too-slow")
+    slow["timings"]["repeats"] = 0
+    done = record("a", 1.0, True)
+    assert _count_slow([], [slow]) == 0
+    assert _count_slow([], [slow, slow]) == 2
+    assert _count_slow([], [slow, done, slow]) == 0
+    assert _count_slow([slow], [slow, done]) == 1
 
 
 def changed(*kept):

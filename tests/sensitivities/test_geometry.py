@@ -250,3 +250,55 @@ def test_a_long_chain_through_crossings():
     assert found.validity
     # what differences of runs at 1e-12 leave
     np.testing.assert_allclose(found.values, expected, atol=1e-7)
+
+
+def by_lengths(crank, coupler, share):
+    """The same crank-rocker by the calls that build from lengths, with a point on the coupler."""
+    m = sarrus.Mechanism("by lengths", gravity=(0, -9.81))
+    lengths = {"ground": 1.0, "crank": crank, "coupler": coupler, "rocker": VALUES["c"]}
+    points = {"P": {"along": share * coupler, "across": 0.0}}
+    m.four_bar(**lengths, angle=math.atan2(0.8, 0.6), mass=(0.8, 1.5, 1.1), points=points)
+    m.set_angular_velocity("crank", 9.0)
+    return m
+
+
+def test_construction_from_lengths_can_be_differentiated():
+    """As the recipe by coordinates; the point moves along the coupler with its own argument."""
+    values = {"crank": VALUES["a"], "coupler": VALUES["b"], "share": 0.4}
+    made = sarrus.sensitivity(by_lengths, values, ["C", "P", "B"], 0.5, output_step=0.1)
+    drawn = sarrus.sensitivity(crank_rocker, VALUES, ["C"], 0.5, output_step=0.1)
+    for one, other in (("crank", "a"), ("coupler", "b")):
+        # two drawings of one linkage, equal but for rounding of the places and errors of the steps
+        np.testing.assert_allclose(
+            made["C", one].values, drawn["C", other].values, rtol=0, atol=1e-8
+        )
+    run = made.result
+    expected = run.position("C") - run.position("B")
+    np.testing.assert_allclose(made["P", "share"].values, expected, atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["slider", "cylinder"])
+def test_sliders_from_lengths_can_be_differentiated(kind):
+    """Guides and cylinders have a place for each body; central differences of tight runs leave 1e-8."""
+
+    def build(size, angle):
+        m = sarrus.Mechanism(kind, gravity=(0, -9.81))
+        if kind == "slider":
+            m.slider_crank(crank=0.1, rod=size, angle=angle, offset=0.02, slide_angle=0.2)
+            return m
+        m.point("O", m.ground, (0, 0))
+        m.point("Q", m.ground, (0.7, 0))
+        m.crank("B", "arm", "O", length=size, angle=angle, mass=1.0)
+        m.dyad("p", ("cylinder", "piston"), ("Q", "B"), lengths=(0.5, 0.5), kind="RPR", mass=0.5)
+        return m
+
+    values, h = {"size": 0.4, "angle": 1.0}, 1e-5
+    found = sarrus.sensitivity(build, values, ["B"], 0.4, output_step=0.1)
+    for name, value in values.items():
+        ends = [
+            sarrus.simulate(build(**values | {name: value + s * h}), 0.4, 0.1, tolerance=1e-13)
+            for s in (1, -1)
+        ]
+        slope = (ends[0].position("B") - ends[1].position("B")) / (2 * h)
+        np.testing.assert_allclose(found["B", name].values, slope, atol=1e-7)

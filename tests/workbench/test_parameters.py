@@ -272,3 +272,12 @@ def get_or_none(data, path):
         return get_value(data, path)
     except sarrus.MechanismError:
         return None
+
+
+def test_no_two_numbers_have_one_label():
+    """Also where a slider and its guide have different points: each names its body."""
+    m = sarrus.Mechanism("engine")
+    m.slider_crank(crank=0.05, rod=0.15, angle=0.7)
+    labels = [(p.group, p.label) for p in find_parameters(to_data(m))]
+    assert len(set(labels)) == len(labels)
+    assert {("dimensions", "guide x"), ("dimensions", "guide on slider x")} <= set(labels)

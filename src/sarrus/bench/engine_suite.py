@@ -24,7 +24,14 @@ from typing import Any
 
 from ..engines import known_engines
 from ..problems import Problem
-from ..runs.benchmark_records import OURS, Record, classes, ranked_seconds, write_cell
+from ..runs.benchmark_records import (
+    OURS,
+    SKIPPED,
+    Record,
+    classes,
+    ranked_seconds,
+    write_cell,
+)
 from ..runs.provenance import THREAD_SETTINGS
 from ..runs.run_records import EngineCellRecord as CellRecord
 from .cells import FIRST_LOOK, BenchCell
@@ -40,6 +47,8 @@ PATIENCE, FIRST_RUN = 10.0, 120.0
 # Relative to the CPU time: a process with a longer wall time hangs, however busy the machine is.
 HANGS = 20.0
 TOO_SLOW = "too-slow"
+# Number of runs that are too slow after which an engine that has finished none is given up on a problem.
+MOST_SLOW = 2
 OUR_TOLERANCES = tuple(10.0**-n for n in range(1, 13))
 OUR_METHOD = {"method": "series"}
 
@@ -243,18 +252,22 @@ class _Bench:
         found: list[tuple[EngineCell, Record]] = []
         for cell in cells:
             before = [r for c, r in found if c.settings == cell.settings]
-            found.append((cell, self._first_look(cell, before)))
+            slow = _count_slow(before, [r for _, r in found])
+            found.append((cell, self._first_look(cell, before, slow)))
         for _, record in found:
             record["changed"] = record.get("changed", {})
         for kind in dict.fromkeys(k for _, r in found for k in classes(r)):
             self._find_dependable(kind, found)
         return [record for _, record in found]
 
-    def _first_look(self, cell: EngineCell, before: list[Record]) -> Record:
+    def _first_look(self, cell: EngineCell, before: list[Record], slow: int = 0) -> Record:
         self.on_cell(cell)
 
         def run() -> Record:
             skipped = cell.skip(before, self.budget, self.command)
+            if slow:
+                message = f"left out: {slow} earlier runs exceeded the limit of CPU time"
+                skipped = cell.empty(SKIPPED, message, self.command)
             return skipped or self._request(cell, FIRST_LOOK, 0.5)
 
         path = cell.path(self.folder)
@@ -295,6 +308,20 @@ class _Bench:
             again = self._request(cell, self.repeats, 20.0)
             if again["timings"]["repeats"]:
                 record["timings"] = again["timings"]
+
+
+def _count_slow(same: list[Record], all_before: list[Record]) -> int:
+    """Return how many runs that were too slow rule out the next one; 0: it may be fast enough.
+
+    same: runs with its settings and longer steps; all_before: those of all settings. Where the first settings do
+    not end, building the model takes too long, whatever the step is.
+    """
+    slow = [r for r in same if r["status"] == TOO_SLOW]
+    if slow:
+        return len(slow)
+    slow = [r for r in all_before if r["status"] == TOO_SLOW]
+    ended = any(r["timings"]["repeats"] for r in all_before)
+    return len(slow) if len(slow) >= MOST_SLOW and not ended else 0
 
 
 def _load(path: Path, cell: EngineCell) -> Record | None:

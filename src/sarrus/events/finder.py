@@ -206,6 +206,9 @@ class Track:
         pieces = swept.part.pieces
         count, order = len(pieces.starts) - 1, int(pieces.orders[: len(pieces.starts) - 1].max())
         last = series.last_term(int(quantity.codes[series.WHICH]), order)
+        # squares of the short polynomials of methods with a fixed step are exact but for rounding
+        error = EVENT_ROUNDING if 2 * order <= last else self.accuracy
+        self._detector.state[zeros.ERROR] = error
         # only angles are read again between the ends of steps, to count turns
         powers = np.empty((count, last + 1 if self.source.turn_key else 0))
         b, known = np.empty((count, last + 1)), np.zeros(count, np.int64)

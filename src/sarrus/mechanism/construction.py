@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import cos, sin, sqrt
+from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..names import describe_known
-from ..tracing import UntracedError
+from ..tracing import Scalar, TracedNumber, UntracedError, sqrt
 from .bodies import Body, Marker, make_plate
 from .elements import GROUND, MechanismError, as_number, as_vector, as_word, show
 from .joints import End, Joint
@@ -116,7 +116,7 @@ class ConstructionCalls:
         pin = _find_pin(m, start, what)
         size = _length(length, f"{what}, length")
         turn = as_number(angle, f"{what}, angle", "ANGLE")
-        end = pin.place + size * np.array((cos(turn), sin(turn)))
+        end = pin.place + size * _direction(turn)
         given = _on_body(points, as_word(body, f"body of {what}"))
         spots = [_read_spot(spot, values, [body], what) for spot, values in given.items()]
         link = _add_link(m, body, pin.place, end, mass, spots)
@@ -256,7 +256,7 @@ class ConstructionCalls:
             as_vector(at, f"{what}, at", "LENGTH"),
             as_number(ground_angle, "ground_angle", "ANGLE"),
         )
-        span = _length(ground, f"{what}, ground") * np.array((cos(turn), sin(turn)))
+        span = _length(ground, f"{what}, ground") * _direction(turn)
         m.point(f"{prefix}A", GROUND, base)
         m.point(f"{prefix}D", GROUND, base + span)
         one = m.crank(
@@ -324,7 +324,7 @@ class ConstructionCalls:
             as_vector(at, f"{what}, at", "LENGTH"),
             as_number(slide_angle, "slide_angle", "ANGLE"),
         )
-        along = np.array((cos(turn), sin(turn)))
+        along = _direction(turn)
         left = np.array((-along[1], along[0]))
         m.point(f"{prefix}O", GROUND, base)
         m.point(
@@ -369,7 +369,7 @@ class Spot:
             what = f"point '{self.name}' of '{self.body}'"
             return meet_circles(outer, self.distances[0], inner, self.distances[1], self.side, what)
         d = end - start
-        along = d / np.linalg.norm(d)
+        along = d / _norm(d)
         x, y = self.frame
         return np.asarray(start + x * along + y * np.array((-along[1], along[0])))
 
@@ -379,7 +379,7 @@ def meet_circles(first: Pin, r: float, second: Pin, s: float, side: str, what: s
     if side not in (LEFT, RIGHT):
         raise MechanismError(f"{what}: side {side!r}; give {LEFT!r} or {RIGHT!r}")
     d = second.place - first.place
-    square = float(d @ d)
+    square = _dot(d, d)
     if not square > 0:
         raise MechanismError(f"{what}: both ends are at {show(first.place)}; choose others")
     share = 0.5 * (1 + (r - s) * (r + s) / square)
@@ -403,8 +403,8 @@ def meet_line(pin: Pin, r: float, line: Pin, along: Floats, side: str, what: str
     """The point of a line at distance r from a point, ahead of or behind the foot of that point on the line."""
     if side not in (AHEAD, BEHIND):
         raise MechanismError(f"{what}: side {side!r}; give {AHEAD!r} or {BEHIND!r}")
-    foot = line.place + float((pin.place - line.place) @ along) * along
-    away = float(np.linalg.norm(pin.place - foot))
+    foot = line.place + _dot(pin.place - line.place, along) * along
+    away = _norm(pin.place - foot)
     square = (r - away) * (r + away)
     if square < -TOUCHING * r * r:
         raise MechanismError(
@@ -466,7 +466,7 @@ def _note_same_place(
 ) -> None:
     """Note a new joint on top of another one: a mirrored dyad is often placed there by mistake."""
     for joint in m.joints:
-        if joint.at is not None and np.linalg.norm(joint.at - place) <= SAME_PLACE * max(sizes):
+        if joint.at is not None and _norm(joint.at - place) <= SAME_PLACE * max(sizes):
             m.remarks.append(
                 f"{what} lies on joint '{joint.name}', at {show(place)}; side='{other}' gives the other place"
             )
@@ -494,7 +494,7 @@ def _add_cylinder(
 ) -> tuple[Body, Body]:
     """A cylinder and its piston rod on the line between two pins."""
     d = pins[1].place - pins[0].place
-    apart = float(np.linalg.norm(d))
+    apart = _norm(d)
     if not apart > 0:
         raise MechanismError(f"dyad '{name}': both ends are at {show(pins[0].place)}")
     if sizes[0] + sizes[1] < apart:
@@ -516,6 +516,16 @@ def _add_link(
 ) -> Body:
     """A rod over its two joints and all its points, or a plate if it has points off its line."""
     corners = [start, end, *(spot.place(start, end) for spot in spots if spot.body == name)]
+    if len(corners) == 2:
+        return m.rod(name, start, end, mass)
+    if any(corner.dtype == object for corner in corners):
+        own = [spot.frame for spot in spots if spot.body == name]
+        if not all(frame is not None and type(frame[1]) is float and not frame[1] for frame in own):
+            raise UntracedError(f"the corners of plate '{name}' vary")
+        places: list[Any] = [0.0, _norm(end - start), *(frame[0] for frame in own if frame)]
+        far = range(len(places))
+        first, last = min(far, key=places.__getitem__), max(far, key=places.__getitem__)
+        return m.rod(name, corners[first], corners[last], mass)
     if len(convex_hull(np.array(corners))) < 3:
         along = [float((corner - start) @ (end - start)) for corner in corners]
         return m.rod(name, corners[int(np.argmin(along))], corners[int(np.argmax(along))], mass)
@@ -591,7 +601,26 @@ def _each_number(values: ArrayLike, count: int, what: str) -> list[float]:
 
 def _unit(axis: ArrayLike | None, what: str) -> Floats:
     along = as_vector(axis, what)
-    size = float(np.linalg.norm(along)) if along.shape == (2,) else 0.0
+    size = _norm(along) if along.shape == (2,) else 0.0
     if not size > 0:
         raise MechanismError(f"{what}: {axis!r} is not a direction; give axis=(x, y)")
     return np.asarray(along / size)
+
+
+def _direction(angle: Scalar) -> Floats:
+    """The unit vector at an angle from the x axis; angles may be traced."""
+    if isinstance(angle, TracedNumber):
+        return np.array([np.cos(angle), np.sin(angle)], dtype=object)
+    return np.array((cos(angle), sin(angle)))
+
+
+def _dot(a: Floats, b: Floats) -> Any:
+    """The scalar product of vectors, which may be traced."""
+    if object in (a.dtype, b.dtype):
+        return a[0] * b[0] + a[1] * b[1]
+    return float(a @ b)
+
+
+def _norm(d: Floats) -> Any:
+    """The length of a vector, which may be traced."""
+    return sqrt(_dot(d, d)) if d.dtype == object else float(np.linalg.norm(d))

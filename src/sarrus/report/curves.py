@@ -117,8 +117,9 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         mine = [n for n in forces.columns if n.rsplit(".", 1)[0] in labels]
         owners.setdefault(joint, []).extend(mine)
     columns = _without_noise(result, columns)
+    spikes: list[str] = []
     if result.status == "blocked":
-        columns = _without_spike(columns, notes)
+        columns, spikes = _without_spike(columns, notes)
     for names in owners.values():
         # forces before positions: they are of most interest
         names.sort(key=lambda name: split_unit(name)[1] in ("m", "m/s", "m/s^2"))
@@ -139,7 +140,7 @@ def read_curves(result: Result, reactions: bool = True) -> Curves:
         figures,
         tuple(notes),
         _model_text(result),
-        _tiles(result, columns, forces.unbounded),
+        _tiles(result, columns, forces.unbounded, spikes),
     )
 
 
@@ -161,19 +162,23 @@ def _without_noise(result: Result, columns: Columns) -> Columns:
     return out
 
 
-def _without_spike(columns: Columns, notes: list[str]) -> Columns:
-    """Columns of a blocked run without the final values that would flatten all curves; a note says so."""
+def _without_spike(columns: Columns, notes: list[str]) -> tuple[Columns, list[str]]:
+    """Columns of a blocked run without the final values that would flatten all curves; a note says so.
+
+    Also the names of the columns that were cut.
+    """
     out, cut = dict(columns), []
     for name, values in columns.items():
         out[name] = clip_spike(values)
         if np.isnan(out[name]).sum() > np.isnan(values).sum():
-            cut.append(split_unit(name)[0])
+            cut.append(name)
     if cut:
-        shown = ", ".join(cut[:4]) + (" and others" if cut[4:] else "")
+        shown = ", ".join(split_unit(name)[0] for name in cut[:4])
+        shown += " and others" if cut[4:] else ""
         notes.append(
             f"The run was blocked; values that grow without bound towards its end are not drawn ({shown})."
         )
-    return out
+    return out, cut
 
 
 def _all_columns(result: Result, accelerations: bool) -> tuple[Columns, dict[str, list[str]]]:
@@ -333,29 +338,47 @@ def _largest(names: Iterable[str], columns: Columns) -> list[str]:
     return [name for name in known if name in kept]
 
 
-def _tiles(result: Result, columns: Columns, unbounded: Unbounded) -> list[tuple[str, str]]:
-    """Peak values of drives and springs, and the largest bounded reaction and speed: number and description."""
-    tiles = []
+def _tiles(
+    result: Result, columns: Columns, unbounded: Unbounded, spikes: list[str]
+) -> list[tuple[str, str]]:
+    """Peak values of drives and springs, and the largest bounded reaction and speed: number and description.
+
+    spikes: columns that grow without bound towards the end of a blocked run; what was cut has no peak.
+    """
+    tiles, end = [], f"towards t = {result.times[-1]:.4g} s" if len(result.times) else ""
     for name in result.exerting:
         for column in result.readings(name):
             if not column.endswith(" [m]"):
                 quantity, unit = split_unit(column)
-                value = "unbounded" if name in unbounded else _range(columns[column], unit)
-                tiles.append((value, quantity.replace(".", ": ", 1)))
+                what = quantity.replace(".", ": ", 1)
+                if name in unbounded:
+                    tiles.append(("unbounded", what))
+                elif column in spikes:
+                    tiles.append(("unbounded", f"{what}, {end}"))
+                else:
+                    tiles.append((_range(columns[column], unit), what))
     drives = result.joint_equations.drives
     joints = [name for name in unbounded if name not in drives]
     if joints:
         first = min(u.time for name in joints for u in unbounded[name])
-        where = ", ".join(joints[:4]) + (" and others" if joints[4:] else "")
-        tiles.append(("unbounded", f"reactions at {where}; first at t = {first:.4g} s"))
-    for end, what in ((".F [N]", "largest reaction, at"), (".speed [m/s]", "largest speed, of")):
-        names = [n for n in columns if n.endswith(end) and n.removesuffix(end) not in joints]
-        if names:
+        tiles.append(("unbounded", f"reactions at {_some(joints)}; first at t = {first:.4g} s"))
+    kinds = {".F [N]": ("reactions at", "largest reaction, at")}
+    kinds[".speed [m/s]"] = ("speeds of", "largest speed, of")
+    for word, (several, largest) in kinds.items():
+        cut = [n.removesuffix(word) for n in spikes if n.endswith(word)]
+        names = [n for n in columns if n.endswith(word)]
+        names = [n for n in names if n.removesuffix(word) not in (*joints, *cut)]
+        if cut:
+            tiles.append(("unbounded", f"{several} {_some(cut)}, {end}"))
+        elif names:
             top = max(names, key=lambda name: float(np.nanmax(columns[name], initial=0.0)))
-            largest = float(np.nanmax(columns[top], initial=0.0))
-            size = f"{show_number(largest, 3)} {split_unit(top)[1]}"
-            tiles.append((size, f"{what} {top.removesuffix(end)}"))
+            size = show_number(float(np.nanmax(columns[top], initial=0.0)), 3)
+            tiles.append((f"{size} {split_unit(top)[1]}", f"{largest} {top.removesuffix(word)}"))
     return tiles[:6]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (" and others" if names[4:] else "")
 
 
 def _range(values: Floats, unit: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..mechanism import Mechanism
 from ..mechanism.files.paths import ALONG, SIDES
 
 AXES = "xyz"
+GROUND = Mechanism.GROUND
 # Words of a file that need replacing; others only lose their underscores.
 WORDS = {
     "center": "centre",
@@ -33,8 +35,9 @@ def make_label(data: dict[str, Any], parts: Sequence[str | int]) -> str:
     if block == "drives":
         return _joined(name, _motion(data["drives"][name], rest))
     if block == "joints" and rest[:1] == ["at"]:
-        # One location for all bodies, or that of the ground.
-        return _joined(name, _axes(rest[-1:]))
+        # One location for all bodies, that of the ground, or that of another body, such as a slider.
+        body = _owner(data, block, name, rest) if len(rest) > 2 else GROUND
+        return _joined(name, "" if body == GROUND else f"on {body}", _axes(rest[-1:]))
     words = [WORDS.get(str(word), str(word).replace("_", " ")) for word in rest if _is_word(word)]
     if block == "forces" and rest[:1] == ["at"]:
         words = ["at"]
