@@ -16,13 +16,14 @@ from .events.finder import EventSearch
 from .kernels.elements.user import ADDRESS
 from .kernels.layout import make_workspace
 from .kernels.stepping import count_dependent
+from .kinematics.constraints import Constraints
 from .mechanism import Mechanism, MechanismError, check_mechanism, find_remarks
 from .mechanism.event_requests import Event
 from .memory import check_memory
 from .methods import METHODS, Method, Outcome, Run, Status, first_part, get_method, skipped
 from .methods.extended_precision import wants_digits
 from .methods.method import Stop, needs_of, warm_up
-from .methods.monitor import Candidate, Watch
+from .methods.monitor import DENSE, Candidate, Watch
 from .methods.outcome import Record
 from .methods.status import failed
 from .model import Model, make_model
@@ -32,7 +33,13 @@ from .names import unknown
 from .result import Result
 from .run_segments import SegmentedRun
 from .settings import BRANCHES, CONTINUE, DEFAULT_TOLERANCE, RunSettings
-from .thresholds import AT_REST, EVENT_FIXED_STEP, MISFIT, SMALLEST_TOLERANCE
+from .thresholds import (
+    AT_REST,
+    EVENT_FIXED_STEP,
+    MISFIT,
+    RANK_TOLERANCE,
+    SMALLEST_TOLERANCE,
+)
 from .verdict.candidates import judge_candidates
 from .verdict.crossings import RunOutputs
 from .verdict.joint_equations import make_joint_equations
@@ -226,8 +233,15 @@ def is_immobile(model: Model) -> bool:
     if not model.coordinates or model.equations < model.coordinates:
         return False
     ws = make_workspace(model.form, 0)
-    dependent, _, _ = count_dependent(model.form, ws, np.zeros(model.coordinates))
-    return bool(model.equations - dependent >= model.coordinates)
+    start = np.zeros(model.coordinates)
+    dependent, _, _ = count_dependent(model.form, ws, start)
+    if model.equations - dependent < model.coordinates:
+        return False
+    if model.coordinates > DENSE:
+        return True
+    # pivots after an equation that is nearly redundant are rounding, which may count as another equation
+    values = np.linalg.svd(Constraints(model.form).jacobian(start), compute_uv=False)
+    return bool(values[-1] > RANK_TOLERANCE * values[0])
 
 
 def _with_error(outcome: Outcome, method: Method, run: Run, exact: bool) -> Outcome:

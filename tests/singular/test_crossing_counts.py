@@ -146,6 +146,21 @@ def test_a_slow_passage_in_a_short_run():
     check(simulate(m, 10.0, 1.0), np.array([4.0]), 1e-3)
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-8])
+def test_a_crossing_in_the_middle_of_the_only_step(off):
+    """Its middle is singular, and no step of the run has a regular one; the configurations around it are."""
+    rng = np.random.default_rng(4)
+    for a, speed in 10.0 ** rng.uniform((-3.0, -3.0), (-0.5, 1.0), (6, 2)):
+        for between in ((), (0.4,)):
+            m = hanging(-a, speed=speed, gravity=0.0, between=between)
+            result = simulate(m, 2.0 * (1.0 + off) * a / speed, 0.1 * a / speed)
+            assert result.counters["steps"] <= 2
+            # the tolerance, 1e-10 of a link, and rounding next to a singular configuration, over the speed
+            check(result, np.array([a / speed]), (1e-9 + 1e-11 / a) / speed)
+            stopped = simulate(m, 2.0 * a / speed, 0.1 * a / speed, at_crossing="stop")
+            assert stopped.times[-1] == pytest.approx(a / speed, rel=1e-5)
+
+
 @pytest.mark.parametrize("beyond", [0.0, 1e-7, 1e-5, 1e-3])
 def test_touching_and_turning_beyond(beyond):
     """Driven to flat and back it touches it once; driven beyond by however little, it passes it twice."""

@@ -55,6 +55,8 @@ LONGEST_TAIL = 512
 DEEP_PIVOT = 1e-11
 # coordinates up to which singular values of J are computed
 DENSE = 600
+# share of a step at which it is looked at once more if its middle may be the zero itself, as in symmetric motions
+OFF_MIDDLE = 0.29
 
 # origin of a candidate that is not a number of zeros: a local minimum, an interval of lower rank
 MINIMUM, CHANGE = 0, -1
@@ -218,7 +220,7 @@ class _Seen:
     """Monitoring results of some steps: one row each (kernels/crossing.py), midpoint configurations, zeros.
 
     regularity: how regular midpoint configurations are: the most are of highest rank, far from a loss of it;
-    regular: the most regular of them.
+    regular: the most regular configuration, and best: how regular it is.
     """
 
     def __init__(self, rows: Floats, middles: Floats, places: Floats) -> None:
@@ -226,7 +228,11 @@ class _Seen:
         level = rows[:, kernels.REGULARITY] + RANKED * rows[:, kernels.RANK]
         # nan is not regular
         self.regularity = np.where(np.isnan(level), -np.inf, level)
-        self.regular: Floats = middles[self.regularity.argmax()]
+        n = self.regularity.argmax()
+        self.regular: Floats = middles[n]
+        self.best = float(self.regularity[n])
+        # a zero may be so close to the middle that it is not regular
+        self.doubtful = bool(len(places)) and abs(rows[n, kernels.EXCESS]) > kernels.FLAG
 
 
 class _Known(NamedTuple):
@@ -352,7 +358,26 @@ class Watcher:
             )
             parts.append(room[:count])
         places = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return _Seen(rows, middles, places)
+        seen = _Seen(rows, middles, places)
+        if seen.doubtful and steps <= TAIL:
+            self._look_off_middle(pieces, steps, seen)
+        return seen
+
+    def _look_off_middle(self, pieces: StepPolynomials, steps: int, seen: _Seen) -> None:
+        """Find a more regular configuration than the middles of few steps, which may be singular, all of them."""
+        disc, n = self._memory(pieces.coefficients.shape[1]), len(self._structure.equation)
+        pivots = np.zeros(len(self._usual))
+        for k in range(steps):
+            rows = pieces.coefficients[k, : pieces.orders[k] + 1, : self._nq]
+            s = OFF_MIDDLE * float(pieces.starts[k + 1] - pieces.starts[k])
+            q = np.add.reduce(s ** np.arange(len(rows))[:, None] * rows)
+            self._eval_pivots(q[None], 1, pivots)
+            squares = disc.L[:n, 0] ** 2 + disc.L_im[:n, 0] ** 2
+            # log|g|, as the kernel sums it
+            level = 0.25 * float(np.log(squares + kernels.TINY).sum())
+            level += RANKED * float(np.count_nonzero(pivots))
+            if level > seen.best:
+                seen.best, seen.regular = level, q
 
     def _collect(self, pieces: StepPolynomials, steps: int, seen: _Seen, last: bool) -> Floats:
         """Return all candidates among some steps, one row each, in the order of time."""
@@ -482,7 +507,7 @@ class Watcher:
     def _most_regular(self, seen: _Seen) -> Floats:
         """Return the most regular configuration of these steps and the last ones before, if these are few."""
         best = max(self._tail, key=lambda x: x.regularity, default=None)
-        if best is None or len(seen.rows) > TAIL or best.regularity <= seen.regularity.max():
+        if best is None or len(seen.rows) > TAIL or best.regularity <= seen.best:
             return seen.regular
         return best.middle
 
