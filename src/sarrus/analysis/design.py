@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..kinematics.configuration import read_turns
-from ..mechanism import Joint, JointKind, Mechanism, MechanismError, Polynomial
+from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
 from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
 from ..quantities import (
@@ -897,7 +897,7 @@ def _find_outputs(mechanism: Mechanism, driven: str) -> dict[str, DesignOutput]:
     for joint in mechanism.joints:
         if ground not in joint.bodies or joint.name == driven:
             continue
-        if joint.kind is JointKind.POINT_ON_LINE and joint.bodies[0] == ground:
+        if joint.kind.row.is_slot and joint.bodies[0] == ground:
             # the body also turns: its point on the line is the output
             out[joint.name] = DesignOutput(
                 joint, joint.name, tuple(() if joint.axis is None else joint.axis)
