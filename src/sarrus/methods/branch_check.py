@@ -256,8 +256,8 @@ class BranchCheck:
         if self._left and not np.isfinite(self.good_until):
             t, off, apart = max(self._left, key=lambda x: x[1])
             notes.append(
-                f"the run may be on another branch from {_moments([x[0] for x in self._left])}: after the singular "
-                f"configuration at t = {t:.6g} s it is {off:.1e} of the mechanism's length away from "
+                f"the run may be on another branch from {_moments([x[0] for x in self._left])}: after the "
+                f"singular configuration at t = {t:.6g} s it is {off:.1e} of the mechanism's length away from "
                 f"the series that was continued through it, and branches are {apart:.1e} apart there"
             )
         if self._unknown:
