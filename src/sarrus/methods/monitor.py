@@ -219,8 +219,8 @@ class Watch:
 class _Seen:
     """Monitoring results of some steps: one row each (kernels/crossing.py), midpoint configurations, zeros.
 
-    regularity: how regular midpoint configurations are: the most are of highest rank, far from a loss of it;
-    regular: the most regular configuration, and best: how regular it is.
+    regularity: of the midpoint configurations, largest for those of highest rank that are far from a loss of rank;
+    regular: the most regular configuration, and best: its regularity.
     """
 
     def __init__(self, rows: Floats, middles: Floats, places: Floats) -> None:
@@ -274,7 +274,7 @@ class Watcher:
         self._stretches: list[MonitoredSteps] = []
         self._kept = 0
         self._blind: float | None = None
-        # the steps of the last call, and what was seen in them
+        # the steps of the last call, and their monitoring results
         self._latest: list[tuple[Floats, _Seen]] = []
         self.cpu = 0.0
 
