@@ -202,3 +202,29 @@ def test_a_singular_equilibrium_is_at_rest(seed):
     run = simulate(at_equilibrium(m, rest), 2.0, 0.1)
     assert run.status == "done", run.message
     assert np.abs(run.coordinates).max() < 1e-9
+
+
+@pytest.mark.parametrize("angle", [2.0, 5.0, -9.0])
+def test_torsion_springs_that_are_wound_by_turns(angle):
+    """The modes at an equilibrium have the full turns of its torsion springs: w^2 = k / I."""
+    m = Mechanism("wound", gravity=(0.0, 0.0))
+    m.rod("rod", (0, 0), (1, 0), mass=3.0)
+    m.revolute("A", m.ground, "rod", at=(0, 0))
+    m.torsion("coil", "A", stiffness=4.0, free_angle=angle)
+    rest = sarrus.equilibrium(m)
+    assert rest.stable
+    assert rest.angles == pytest.approx([angle], abs=1e-9)
+    assert sarrus.modes(m, at=rest).frequencies == pytest.approx([1.0 / math.pi], rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "order"), [(1.0, 4), (1.01, 2)])
+def test_an_unstable_equilibrium_whose_energy_has_no_minimum(share, order):
+    """It is listed, although the search for a stable one unwinds the spring by many turns."""
+    m = Mechanism("unwinding", gravity=(0.0, -10.0))
+    m.rod("rod", (0, 0), (0, -1), mass=1.0)
+    m.revolute("A", m.ground, "rod", at=(0, 0))
+    m.torsion("coil", "A", stiffness=-5.0 * share)
+    (rest,) = sarrus.equilibria(m, 0.1)
+    assert (rest.kind, rest.order) == ("unstable", order)
+    assert abs(rest.coordinates).max() < 1e-9

@@ -112,6 +112,16 @@ class StaticSystem:
                 continue
         return max(sizes)
 
+    @property
+    def angles(self) -> Floats:
+        """Most recent angles of the torsion springs, full turns counted [rad]."""
+        return np.zeros(0) if self.acting is None else self.acting.theta.copy()
+
+    @angles.setter
+    def angles(self, angles: Floats) -> None:
+        if self.acting is not None:
+            self.acting.theta[:] = angles
+
     def loads(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """Q, dQ/dq and dQ/dv at rest."""
         form, nq, loads = self.form, self.model.coordinates, self.acting
@@ -278,6 +288,8 @@ class Equilibrium:
     order : int
         Order of the energy that decides the stability: 2 if the stiffness does, 0 if no order does up to a tenth
         of a link length.
+    angles : ndarray
+        Angles of the torsion springs, full turns counted [rad].
     """
 
     mechanism: str
@@ -290,6 +302,7 @@ class Equilibrium:
     coordinates: Floats = field(repr=False)
     kind: str = ""
     order: int = 2
+    angles: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
 
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.mechanism}': {self.message}>"
@@ -381,14 +394,13 @@ def equilibria(mechanism: Mechanism, reach: float = 1.0) -> tuple[Equilibrium, .
     """
     system = make_system(mechanism)
     families: list[list[Equilibrium]] = []
-    for q in _starts(system, reach):
-        ways = [_search(system, q)]
-        still = _find_still(system, q)
-        if still is not None:
-            ways.append((still, "at rest", True, 0))
-        for way in ways:
-            one = _make(system, *way)
-            if one.found:
+    # torsion springs count full turns from state to state: every search begins with those of its own start
+    for q, angles in [(q, system.angles) for q in _starts(system, reach)]:
+        for look in (_search, _find_at_rest):
+            system.angles = angles
+            way = look(system, q)
+            one = None if way is None else _make(system, *way)
+            if one is not None and one.found:
                 _add_to_families(system, families, one)
     found = [min(family, key=_goodness) for family in families]
     return tuple(sorted(found, key=lambda e: float(np.linalg.norm(e.coordinates))))
@@ -431,6 +443,12 @@ def _starts(system: StaticSystem, reach: float) -> Iterator[Floats]:
                     yield q
 
 
+def _find_at_rest(system: StaticSystem, q: Floats) -> tuple[Floats, str, bool, int] | None:
+    """The equilibrium that Newton steps lead to, stable or not, as `_search` returns it; None if there is none."""
+    still = _find_still(system, q)
+    return None if still is None else (still, "at rest", True, 0)
+
+
 def _find_still(system: StaticSystem, q: Floats) -> Floats | None:
     """The equilibrium that Newton steps lead to, stable or not; None if they do not converge."""
     best, least = None, BALANCED_ENOUGH
@@ -467,7 +485,7 @@ def _are_same(system: StaticSystem, one: Equilibrium, other: Equilibrium) -> boo
 def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int) -> Equilibrium:
     """The equilibrium at a configuration, with its stability."""
     at = system.state(q)
-    values = at.stiffness_values
+    values, angles = at.stiffness_values, system.angles
     kind, order = "", 2
     if found:
         if values.min(initial=np.inf) < -at.indifferent:
@@ -497,6 +515,7 @@ def _make(system: StaticSystem, q: Floats, message: str, found: bool, steps: int
         coordinates=q,
         kind=kind,
         order=order,
+        angles=angles,
     )
 
 

@@ -136,6 +136,9 @@ def modes(mechanism: Mechanism, at: Equilibrium | None = None) -> Modes:
                 f"the equilibrium is that of '{at.mechanism}', not of '{mechanism.name}'; give its own"
             )
         q = at.coordinates
+        # first, because it looks at the start configuration, where torsion springs may be turns away
+        _ = system.scale
+        system.angles = at.angles
     here = system.state(q)
     if here.residual > NEAR_BALANCE:
         raise MechanismError(
