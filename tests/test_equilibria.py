@@ -220,7 +220,7 @@ def test_torsion_springs_that_are_wound_by_turns(angle):
     rest = sarrus.equilibrium(m)
     assert rest.stable
     assert rest.angles == pytest.approx([angle], abs=1e-9)
-    assert sarrus.modes(m, at=rest).frequencies == pytest.approx([1.0 / math.pi], rel=1e-9)
+    assert sarrus.modes(m, at=rest).frequencies == pytest.approx([1.0 / np.pi], rel=1e-9)
 
 
 @pytest.mark.slow
