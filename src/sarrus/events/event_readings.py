@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..kinematics.configuration import next_to
 from ..mechanism import MechanismError
 from ..names import UnknownNameError
-from ..quantities import unit_of_quantity
+from ..quantity_units import unit_of_quantity
 from ..result import Result
 from .event_quantities import component
 
@@ -75,6 +75,13 @@ def make_reader(
 
     Raises MechanismError or UnknownNameError, with the name of the event.
     """
+    read, unit = _find_reader(event, states, idle)
+    for problem in event.unit_problems(unit):
+        raise MechanismError(problem)
+    return read, unit
+
+
+def _find_reader(event: Event, states: Result, idle: Mapping[str, str]) -> tuple[Reader, str]:
     idles = [name for name in idle if name not in states.model.readings.drives]
     if event.reading == "drive" and event.of in idles:
         return lambda r: np.zeros(len(r.times)), idle[event.of]
@@ -94,6 +101,8 @@ def make_reader(
     unit = UNITS.get(event.reading, "")
     if event.reading in ("quantity", "coordinate") and isinstance(event.of, str):
         unit = unit_of_quantity(event.of)
+    if event.reading == "force" and event.of in states.model.readings.torsions:
+        unit = "N m"
     if event.reading == "drive":
         unit = "N m" if states.model.readings.drives[event.of].turns else "N"
     return read, unit

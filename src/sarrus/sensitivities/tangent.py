@@ -12,14 +12,14 @@ import numpy as np
 from ..arrays import Floats
 from ..events.event_readings import bind_reader
 from ..events.finder import TANGENT
-from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
 from ..mechanism.event_requests import Event
 from ..methods import Record
 from ..model import Model
 from ..model.structure import describe, with_numbers
-from ..quantities import GLOBAL, list_owners, read_quantity, split_quantity
+from ..quantities import list_owners, read_quantity, split_quantity
+from ..quantity_units import GLOBAL, LEVELS
 from ..result import Result
 from ..tangent_numbers import split_tangents
 from .run_parameters import RunParameter
