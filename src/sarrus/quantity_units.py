@@ -62,8 +62,8 @@ SAME = {
 }
 
 
-def unit_of_quantity(what: str) -> str:
-    """Unit of a quantity by its last words; empty if they are unknown."""
+def word_of_quantity(what: str) -> str:
+    """The last words of a quantity, of "motor torque" the torque; empty if they are unknown."""
     text = what.strip()
     ends = [
         word
@@ -71,4 +71,9 @@ def unit_of_quantity(what: str) -> str:
         if text == word or text.endswith((f".{word}", f" {word}"))
     ]
     word = max(ends, key=len, default="")
-    return {**UNITS, **GLOBAL, **FRAME}.get(SAME.get(word, word), "")
+    return SAME.get(word, word)
+
+
+def unit_of_quantity(what: str) -> str:
+    """Unit of a quantity by its last words; empty if they are unknown."""
+    return {**UNITS, **GLOBAL, **FRAME}.get(word_of_quantity(what), "")
