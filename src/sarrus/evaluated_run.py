@@ -1,4 +1,4 @@
-"""What a run found: how it ended, its motion at other times, energies, reactions, crossings and verdict."""
+"""Evaluation of a run: how it ended, its motion at other times, energies, reactions, crossings and verdict."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Counters(RenamedKeys):
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedRun(Readout):
-    """What a run found, computed from its record on first access; base class of `Result`."""
+    """The evaluation of a run, computed from its record on first access; base class of `Result`."""
 
     mechanism: Mechanism
     model: Model = field(repr=False)
@@ -107,7 +107,7 @@ class EvaluatedRun(Readout):
         """A note on the accuracy after crossings, where rounding limits it, if the tolerance is tighter."""
         settings = self.settings
         tight = settings.tolerance is not None and settings.tolerance < DEFAULT_TOLERANCE
-        # a run in extended precision reports itself where that was not enough
+        # runs in extended precision have notes of their own where it does not suffice
         doubles = not self.counters.get("extended_steps")
         series = settings.method in ("auto", "series")
         if tight and doubles and series and self.outcome.watch and self.crossings:
@@ -135,7 +135,7 @@ class EvaluatedRun(Readout):
         if error > NOISY_FORCE * scale:
             yield (
                 f"{name} has a stiff damper: at tolerance {tolerance:g} its force may be off by up to {error:.2g} "
-                "N, and so may reactions and forces of drives that take it up; a tighter tolerance makes that less"
+                "N, and so may reactions and drive forces that balance it; a tighter tolerance reduces the errors"
             )
 
     def _gone_far(self) -> Iterator[str]:
@@ -161,8 +161,8 @@ class EvaluatedRun(Readout):
         yield (
             f"body '{names[worst]}' is {away[worst, first]:.3g} m from its start at t = "
             f"{self.times[rows[first]]:.6g} s, more than "
-            f"{FAR_AWAY:g} times the mechanism's size ({size:.3g} m); check its joints, speeds and units if that "
-            "is not meant"
+            f"{FAR_AWAY:g} times the mechanism's size ({size:.3g} m); check its joints, speeds and units if this "
+            "is not intended"
         )
 
     @property
@@ -256,7 +256,7 @@ class EvaluatedRun(Readout):
 
     @cached_property
     def events(self) -> tuple[LocatedEvent, ...]:
-        """Events that were requested (`simulate(..., events=[...])`) and occurred, in the order of time."""
+        """Events that were requested (`simulate(..., events=[...])`) and occurred, in order of time."""
         return list_events(self)
 
     # the motion
@@ -293,10 +293,10 @@ class EvaluatedRun(Readout):
         motion = segments[-1].outcome.motion if segments else self.outcome.motion
         if motion is None:
             raise ValueError(
-                f"'{self.name}' was simulated without its polynomials; give dense=True to simulate to "
-                "read its motion at any time"
+                f"the run of '{self.name}' did not keep its polynomials; use simulate(..., dense=True) to "
+                "read the motion at any time"
             )
-        # a run that was stopped has made steps beyond its end
+        # a run that was stopped may have steps beyond its end
         watch = self.outcome.watch
         end = motion.end if watch is None else min(motion.end, watch.until)
         wanted = check_times("t", np.atleast_1d(read_times("t", times)), end, "the motion ends at")
@@ -389,7 +389,7 @@ class EvaluatedRun(Readout):
 
     @property
     def energy_balance(self) -> Floats:
-        """Total energy minus work, energy corrections and what events changed, relative to the start [J], (n,).
+        """Total energy minus work, energy corrections and changes at events, relative to the start [J], (n,).
 
         It is zero except for errors: the accumulated energy error of the integration, also where the method
         corrects the energy.
@@ -399,7 +399,7 @@ class EvaluatedRun(Readout):
 
     @property
     def event_energy(self) -> Floats:
-        """Sum of what events before each output changed of the total energy [J], (n,): losses are negative.
+        """Sum of the changes of the total energy at events before each output [J], (n,); losses are negative.
 
         Impacts at stops and locks lose energy; switching a spring changes the potential energy.
         """
@@ -435,11 +435,11 @@ class EvaluatedRun(Readout):
 
     @property
     def norms(self) -> Floats:
-        """Norms of the constraints at three levels [m, m/s, m/s^2], shape (n, 3); see `violation`."""
+        """Norms of the constraint violations at three levels [m, m/s, m/s^2], shape (n, 3); see `violation`."""
         return np.asarray(self.record.norms * self.model.units.length)
 
     def violation(self, level: str = "position") -> Floats:
-        """Norm of the constraints at a level: "position" [m], "velocity", "acceleration".
+        """Norm of the constraint violation at the position, velocity or acceleration level.
 
         Parameters
         ----------
@@ -474,7 +474,7 @@ class EvaluatedRun(Readout):
         return self.solve_reactions()
 
     def solve_reactions(self, stiffness: Stiffness | None = None) -> Reactions:
-        """All joint reactions and driving forces at all outputs, by Newton and Euler.
+        """All joint reactions and drive forces at all outputs, by the Newton-Euler equations.
 
         Parameters
         ----------
@@ -581,7 +581,7 @@ class EvaluatedRun(Readout):
             If the motion has no crossing.
         """
         if not self.crossings:
-            raise ValueError(f"'{self.name}' met no crossing, so there are no branches")
+            raise ValueError(f"'{self.name}' passed no crossing, so there are no branches to list")
         return self.crossings[-1].branches
 
     @cached_property

@@ -92,7 +92,7 @@ def clip_spike(values: Floats) -> Floats:
 
 
 def scales_of(result: Any) -> dict[str, float]:
-    """What counts as large in a mechanism, by unit, from its size, its masses, gravity and the duration alone."""
+    """Typical magnitudes in a mechanism, by unit, from its size, masses, gravity and the duration alone."""
     size, time = result.mechanism.size or 1.0, result.duration
     gravity = max(float(np.linalg.norm(result.mechanism.gravity)), size / time**2)
     weight = gravity * float(np.add.reduce([body.mass for body in result.mechanism.bodies]))
@@ -104,7 +104,7 @@ def scales_of(result: Any) -> dict[str, float]:
 
 
 def _scale_of(result: Any, unit: str) -> float:
-    """What counts as large in a run for a unit: as by `scales_of`, or the largest value of its bodies."""
+    """Typical magnitude in a run for a unit: that of `scales_of`, or the largest value of its bodies."""
     scale = scales_of(result).get(unit, 0.0)
     bodies = result.mechanism.bodies
     readers = {
@@ -131,7 +131,7 @@ def _scale_of(result: Any, unit: str) -> float:
 
 
 def scale_of_forces(result: Any) -> float:
-    """What counts as a large force in a run [N]: weight, applied forces, inertia forces, energy over size."""
+    """Typical force in a run [N]: the largest of weight, applied forces, inertia forces, energy over size."""
     mechanism, scales = result.mechanism, scales_of(result)
     inertia = [body.mass * _size(result.acceleration(body.name)) for body in mechanism.bodies]
     applied = [float(np.linalg.norm(force.vector)) for force in mechanism.forces]
@@ -140,7 +140,7 @@ def scale_of_forces(result: Any) -> float:
 
 
 def without_own_noise(values: Floats) -> Floats:
-    """Values that differ only by rounding of derivatives, compared with their own size, as a constant."""
+    """Replace values that differ only by rounding of derivatives, relative to their own size, by a constant."""
     return without_noise(values, _largest(values), DERIVED_UNITS[0])
 
 
@@ -151,7 +151,7 @@ def _largest(values: Floats) -> float:
 
 
 def without_noise(values: Floats, scale: float, unit: str = "") -> Floats:
-    """Values that differ only by rounding as a constant, those that are only rounding as zeros.
+    """Replace values that differ only by rounding by a constant, and values that are only rounding by zeros.
 
     unit: that of the values; derivatives and forces have more rounding than positions.
     """

@@ -1,4 +1,4 @@
-"""The result of a simulation: what the run found, and its tables, files and figures."""
+"""The result of a simulation: the evaluated run, and its tables, files and figures."""
 
 from __future__ import annotations
 

@@ -287,7 +287,7 @@ class SegmentedRun:
     def _act_together(
         self, acting: Sequence[int], parts: ActiveParts, start: Start, turns: Turns
     ) -> tuple[Start, EventEffect, dict[int, EventEffect]]:
-        """Events that act at the same instant, in the order of request, each on the state after the one before.
+        """Apply the events of one instant in the order of request, each to the state after the previous one.
 
         Returns the last state and effect, and the effect of each.
         """
@@ -312,9 +312,9 @@ class SegmentedRun:
         return start, change, effects
 
     def _is_void(self, event: Event, parts: ActiveParts, start: Start) -> bool:
-        """Whether an event has nothing to do after others of the same instant.
+        """Whether an event has no effect after others of the same instant.
 
-        A stop is struck only if its joint moves towards it; those that hold were determined again.
+        A stop is struck only if its joint moves towards it; the stops that stay in contact were determined again.
         """
         kind = event.then[0].kind if event.then else ""
         if kind != STRIKE:

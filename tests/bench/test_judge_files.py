@@ -361,8 +361,9 @@ def test_another_branch_is_named(name, flat):
     assert judged.energy_drift == 0.0
     assert not judged.passed
     assert judged.left_at == pytest.approx(change, abs=1e-12)
-    assert f"left the parallelogram branch at the flat position of t = {change:.4g} s" in reported(
-        judged
+    assert (
+        f"left the parallelogram branch at the flat configuration at t = {change:.4g} s"
+        in reported(judged)
     )
     assert judged.branch in judged.findings
 

@@ -45,7 +45,7 @@ def test_another_branch_fails_with_a_sentence(tmp_path):
     columns, _ = on_another_branch(problems.get("double-four-bar"), 1)
     answer = call(write(tmp_path / "r.txt", columns), "--problem", "double-four-bar")
     assert answer.exit_code == 1
-    assert "left the parallelogram branch at the flat position of t = 1.228 s" in answer.output
+    assert "left the parallelogram branch at the flat configuration at t = 1.228 s" in answer.output
     assert "FAIL: 1001 rows" in answer.output
 
 

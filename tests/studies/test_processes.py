@@ -215,7 +215,7 @@ def test_a_killed_worker_is_replaced(begin, undisturbed, tmp_path):
     os.kill(gate.held()[0], signal.SIGKILL)
     gate.open()
     text = end(program)
-    assert "40 of 40 done, 0 without success" in text
+    assert "40 of 40 done, 0 failed" in text
     record = json.loads((tmp_path / "out" / "study.json").read_text())
     assert record["sessions"][-1]["worker_deaths"] == 1
     check_equal(tmp_path / "out", undisturbed)
@@ -271,7 +271,7 @@ def test_ignored_interrupts_stay_ignored(begin, undisturbed, tmp_path):
     program, gate = begin(workers=1, interrupts=IGNORED)
     os.killpg(program.pid, signal.SIGINT)
     gate.open()
-    assert "40 of 40 done, 0 without success" in end(program)
+    assert "40 of 40 done, 0 failed" in end(program)
     check_equal(tmp_path / "out", undisturbed)
 
 

@@ -106,7 +106,7 @@ SLIPS = [
     (
         "{span: B0.x}",
         "B0.x",
-        "'B0.x' is a quantity over time; say what of it, like {maximum: B0.x}",
+        "'B0.x' is a quantity over time; give one value of it, such as {maximum: B0.x}",
     ),
     ("{span: B0.x}", "{span: shaking force z}", "not a quantity of a planar mechanism"),
     ("{span: B0.x}", "{design: peak torque}", "has 0 drives; design.. needs one"),

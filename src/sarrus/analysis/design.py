@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..kinematics.configuration import read_turns
-from ..mechanism import Joint, JointKind, Mechanism, MechanismError, Polynomial
+from ..mechanism import Joint, Mechanism, MechanismError, Polynomial
 from ..names import all_suggest, pick, suggests, unknown
 from ..notebook_display import Sentences
 from ..quantities import (
@@ -61,10 +61,10 @@ STANDS = 1e-9
 CONSTANT = 1e-9
 # Newton steps from a sample to a limit position
 REFINEMENTS = 3
-# times that the search for the least transmission angle is repeated around the smallest value, and positions in
-# each: 0.5 degrees between samples become 1e-8 degrees
+# repetitions of the search for the least transmission angle, each around the smallest value found so far, and
+# positions in each: the distance of 0.5 degrees between samples becomes 1e-8 degrees
 NARROWINGS, WITHIN = 8, 21
-# rad: a smaller transmission angle passes zero between two positions of that search
+# rad: a smaller transmission angle counts as zero, which it passes between two positions of that search
 LEAST_ANGLE = 1e-7
 # natural coordinates, which are of the order of one: bodies that are this close to where they began have returned
 RETURNS = 1e-6
@@ -172,7 +172,7 @@ class Design(Sentences):
 
     @cached_property
     def _force_scale(self) -> float:
-        """What counts as a force [N]; rounding of it is zero."""
+        """Scale of forces [N]: values that are rounding relative to it count as zero."""
         return scale_of_forces(self.result)
 
     @property
@@ -197,7 +197,7 @@ class Design(Sentences):
 
     @property
     def peak_braking_power(self) -> float:
-        """Largest power that the mechanism returns to the drive, which brakes then [W]."""
+        """Largest power that the mechanism returns to the drive, which then acts as a brake [W]."""
         return float(np.nanmax(-self.power, initial=0.0))
 
     @property
@@ -356,7 +356,7 @@ class Design(Sentences):
         for _ in range(NARROWINGS):
             i = int(np.argmin(angles))
             first, last = times[max(i - 1, 0)], times[min(i + 1, len(times) - 1)]
-            # where steps are as small as the rounding of times, nothing is left to narrow
+            # the interval is as small as the rounding of times
             if not last - first > 1e-12 * self.times[-1]:
                 break
             times = np.linspace(first, last, WITHIN)
@@ -477,7 +477,7 @@ class Design(Sentences):
             with np.errstate(divide="ignore", invalid="ignore"):
                 step = np.nan_to_num(first / second)
             moments = np.clip(moments - step, t[found], t[found + 1])
-        # at the first position, Newton's method leaves rounding
+        # a limit position at the start is found there only up to rounding
         moments[moments <= 1e-12 * t[-1]] = 0.0
         there = self.result.at(moments)
         values = self.output_values(output, there)
@@ -816,7 +816,7 @@ def _returns(result: Result, sample: int = -1) -> bool:
 
 
 def _count_turns(mechanism: Mechanism, period: float) -> int | None:
-    """Turns of the drive after which all bodies are where they began; None if they are too many."""
+    """Turns of the drive after which all bodies have returned to their initial positions; None if too many."""
     result = kinematics(mechanism, period * np.arange(MOST_TURNS + 1.0))
     return next((k for k in range(1, len(result.times)) if _returns(result, k)), None)
 
@@ -826,8 +826,8 @@ def check_one_drive(mechanism: Mechanism) -> None:
     if len(mechanism.drives) > 1:
         names = ", ".join(f"'{drive.name}'" for drive in mechanism.drives)
         raise MechanismError(
-            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives ({names}); design() is for "
-            "one. Remove the others, or read forces and powers of each drive from kinematics() or simulate()"
+            f"mechanism '{mechanism.name}' has {len(mechanism.drives)} drives ({names}); design() needs "
+            "exactly one. Remove the others, or read force and power of each drive from kinematics() or simulate()"
         )
     if not mechanism.drives:
         pins = ", ".join(
@@ -886,7 +886,7 @@ _DRAWN = ("drive torque", "drive force", "transmission angle", "mechanical advan
 
 
 def _show_coordinate(value: float, turns: bool, size: float) -> str:
-    """An angle in degrees or a travel in metres, rounding of the mechanism's size as zero."""
+    """An angle in degrees or a travel in metres; rounding relative to the mechanism's size is shown as zero."""
     exact = 0.0 if abs(value) <= CURVE_NOISE * (1.0 if turns else size) else value
     return f"{np.degrees(exact):.4g} degrees" if turns else f"{exact:.4g} m"
 
@@ -897,7 +897,7 @@ def _find_outputs(mechanism: Mechanism, driven: str) -> dict[str, DesignOutput]:
     for joint in mechanism.joints:
         if ground not in joint.bodies or joint.name == driven:
             continue
-        if joint.kind is JointKind.POINT_ON_LINE and joint.bodies[0] == ground:
+        if joint.kind.row.is_slot and joint.bodies[0] == ground:
             # the body also turns: its point on the line is the output
             out[joint.name] = DesignOutput(
                 joint, joint.name, tuple(() if joint.axis is None else joint.axis)

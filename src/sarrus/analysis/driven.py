@@ -45,7 +45,7 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
     Result
         As from `simulate`: `position`, `velocity`, `acceleration`, `reaction`, `drive_force`, ... at these times.
         If a drive reaches a dead centre, the result ends there, `status` is "blocked" and `message` states where.
-        Joint limits, and events that act or are terminal, are left out, with a note.
+        Joint limits, and events that change the mechanism or end a run, are ignored, with a note.
 
     Raises
     ------
@@ -82,19 +82,19 @@ def kinematics(mechanism: Mechanism, times: ArrayLike | None = None) -> Result:
 
 
 def _driven_alone(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
-    """The mechanism moved by its drives alone, and what was left out.
+    """The mechanism moved by its drives alone, and notes on the limits and events that are ignored.
 
-    The drives determine the initial velocities. Stops, and events that act or end a run, would change the motion.
-    A mechanism without any of these is used itself, because the checks of a copy are not cached.
+    The drives determine the initial velocities. Limits, and events that act or end a run, would change the
+    motion. A mechanism without any of these is not copied, because the checks of a copy are not cached.
     """
     acting = [event for event in mechanism.events if event.then or event.terminal]
     if not (mechanism.velocities or mechanism.angular_velocities or mechanism.limits or acting):
         return mechanism, []
     alone, notes = mechanism.copy(), []
-    for what, left_out in (("limits", mechanism.limits), ("acting and terminal events", acting)):
+    for what, left_out in (("limits", mechanism.limits), ("events that act or end a run", acting)):
         if left_out:
             names = ", ".join(f"'{part.name}'" for part in left_out)
-            notes.append(f"kinematics follows the drives alone, without {what}: {names}")
+            notes.append(f"kinematics follows the drives alone and ignores {what}: {names}")
     alone.velocities.clear()
     alone.angular_velocities.clear()
     alone.limits.clear()

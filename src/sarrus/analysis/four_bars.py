@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, plain_sum
-from ..mechanism import Joint, JointKind, Mechanism
+from ..mechanism import Joint, Mechanism
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -338,7 +338,7 @@ def _find_guided_rods(mechanism: Mechanism, pins: list[Joint]) -> Iterator[Slide
 
 def _slots(mechanism: Mechanism) -> list[Joint]:
     """Joints that keep a point of the second body on a line of the first."""
-    return [j for j in mechanism.joints if j.kind is JointKind.POINT_ON_LINE and j.axis is not None]
+    return [j for j in mechanism.joints if j.kind.row.is_slot and j.axis is not None]
 
 
 def find_inverted_slider_cranks(mechanism: Mechanism) -> list[InvertedSliderCrank]:

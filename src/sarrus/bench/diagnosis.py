@@ -252,9 +252,9 @@ def _explain(sample: Sample, error: float, fit: bool) -> tuple[str | None, str |
     best = rivals[0]
     few = best.digits <= FEW_DIGITS
     fact = best.left < rounding and few
-    # What explains all digits with a number that a person may have written is reported, too, the simplest first.
+    # Other parameters that explain all digits with a value of few digits are reported, too, the simplest first.
     others = [x for x in rivals if fact and x.left < rounding and x.digits <= FEW_DIGITS]
-    # Bodies with equal masses have the same sentence but for their names.
+    # Sentences on bodies with equal masses differ only in the names of the bodies.
     sentences: dict[str, str] = {}
     for x in (best, *others):
         sentences.setdefault(x.sentence.split(" is ")[-1], x.sentence)
@@ -438,7 +438,7 @@ def _find_branch(sample: Sample) -> Departure | None:
     singular = singular[(singular >= begin) & (singular <= times[first])]
     if len(singular):
         left = float(singular[0])
-        where = f"at the {branch.position} of t = {left:.4g} s"
+        where = f"at the {branch.position} at t = {left:.4g} s"
     else:
         left = float(times[first])
         where = (

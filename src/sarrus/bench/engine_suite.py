@@ -47,7 +47,7 @@ PATIENCE, FIRST_RUN = 10.0, 120.0
 # Relative to the CPU time: a process with a longer wall time hangs, however busy the machine is.
 HANGS = 20.0
 TOO_SLOW = "too-slow"
-# Number of runs that are too slow after which an engine that has finished none is given up on a problem.
+# After so many runs that are too slow, an engine that has finished none is left out for a problem.
 MOST_SLOW = 2
 OUR_TOLERANCES = tuple(10.0**-n for n in range(1, 13))
 OUR_METHOD = {"method": "series"}
@@ -311,10 +311,10 @@ class _Bench:
 
 
 def _count_slow(same: list[Record], all_before: list[Record]) -> int:
-    """Return how many runs that were too slow rule out the next one; 0: it may be fast enough.
+    """Return the number of too slow runs that rule out the next one; 0 if it may be fast enough.
 
-    same: runs with its settings and longer steps; all_before: those of all settings. Where the first settings do
-    not end, building the model takes too long, whatever the step is.
+    same: runs with its settings and longer steps; all_before: those of all settings. If the runs with the first
+    settings do not end, building the model takes too long, whatever the step is.
     """
     slow = [r for r in same if r["status"] == TOO_SLOW]
     if slow:

@@ -49,8 +49,8 @@ STALLED, SETTLED = 0.7, 1e-10
 MOST_SIMULATIONS = 120
 # Largest number of digits of a number written by a person; relative difference of numbers that count as equal.
 MOST_DIGITS, SAME = 7, 3e-7
-# Largest number of digits of a parameter that is stated as the cause: people write few, while a value that merely
-# imitates another parameter has more.
+# Largest number of digits of a parameter that is stated as the cause: people write few digits, while a parameter
+# that only compensates for another wrong one has more.
 FEW_DIGITS = 4
 # [m/s^2]: the only number with many digits that people write.
 GRAVITY, STANDARD_GRAVITY = "gravity", 9.80665
@@ -62,7 +62,7 @@ TOLERANCE = 1e-10
 MOST_BODIES = 8
 # A motion that changes less than this for a factor change of 1 does not determine the factor.
 INSENSITIVE = 1e-6
-# Relative to the rounding of the columns: rows that distinguish the factors by less do not choose one.
+# Relative to the rounding of the columns: rows in which the factors differ by less do not determine the factor.
 ABOVE_ROUNDING = 10.0
 
 # Numbers of forces that may be wrong: list of the mechanism, field, unit.

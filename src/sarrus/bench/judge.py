@@ -331,7 +331,7 @@ def judge_small_motion(problem: Problem) -> tuple[Equilibrium, Modes, tuple[Chec
         rest,
         found,
         (
-            Check("place at rest", off, ALLOWED, "m"),
+            Check("configuration at rest", off, ALLOWED, "m"),
             Check("eigenvalues", missed, ALLOWED, "1/s"),
         ),
     )

@@ -77,7 +77,7 @@ def sweep(
     rest = f" in {outcome.seconds:.1f} s" if outcome.ran else ""
     console.print(
         Text(
-            f"{outcome.ran} runs{rest}; {outcome.done} of {outcome.runs} done, {outcome.failed} without success"
+            f"{outcome.ran} runs{rest}; {outcome.done} of {outcome.runs} done, {outcome.failed} failed"
         ),
         soft_wrap=True,
     )

@@ -38,7 +38,7 @@ from .recording import Sampling
 from .run_kernel import ME, OutputArrays, ReadingColumns, RunRules, StepSeries, make_record, run
 from .series_step import LOCAL, NEXT_SHARE, SEEN, StepRules, make_state
 from .simd import WIDTH
-from .step_control import CORRECTIONS, HIGHEST_ORDER, log_cost
+from .step_control import HIGHEST_ORDER, OUTPUT_CORRECTIONS, log_cost
 
 # Numbers that are written into the code if all runs of a group share them.
 CONSTANTS = (0.0, 1.0, -1.0)
@@ -410,7 +410,7 @@ def _sampling() -> tuple[TupleType, list[str]]:
     )
     zero = hexadecimal(0.0)
     values = [
-        _truth(True), _truth(False), zero, zero, str(CORRECTIONS), hexadecimal(np.inf),
+        _truth(True), _truth(False), zero, zero, str(OUTPUT_CORRECTIONS), hexadecimal(np.inf),
         hexadecimal(SINGULAR_STEP_END), "null", "null", hexadecimal(SAME_FACTOR),
     ]  # fmt: skip
     return kind, values

@@ -34,7 +34,7 @@ from .compiler import entry, kernel, noinline
 
 # Number of places inside the band after which a function has settled, or an extreme is flat.
 MOST_INSIDE = 64
-# Which extremes are searched: none, but zeros; those of the function; those of its root.
+# What is searched: zeros, extremes of the function, or extremes of its square root.
 NONE, OF_VALUES, OF_SQUARES = 0, 1, 2
 # Kinds of events.
 CROSSING, TANGENT, MAXIMUM, MINIMUM = 0.0, 1.0, 2.0, 3.0
@@ -54,7 +54,7 @@ HIGH = LOW + PLACE
 STATE = HIGH + PLACE
 # What is known about an interval: nothing, it excludes events, the function is monotone on it.
 OPEN, AWAY, MONOTONE = 0, 1, 2
-# Places closer to the end than this are there, relative to the last interval.
+# Relative to the last interval: places closer to the end than this count as the end.
 AT_END = 1e-6
 # Halvings of an interval, and coefficients that are rounding, relative to the largest.
 MOST_HALVINGS, ROUNDING = 40, 1e-15

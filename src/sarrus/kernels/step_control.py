@@ -75,6 +75,9 @@ LEFT = 2000
 
 # Newton corrections of a projection onto the constraints: the end of a step is near them.
 CORRECTIONS = 3
+# The same at an output: all corrections use one factor, so each reduces the violation only in proportion to the
+# distance moved, which is large at loose tolerances. They end at rounding.
+OUTPUT_CORRECTIONS = 8
 # Newton corrections in double-double arithmetic, which continues to twice as many digits, and largest number of
 # refinements of a solve in it.
 WIDE_CORRECTIONS = 6

@@ -56,6 +56,11 @@ class Row:
         return ("across", "arm") in self.keeps
 
     @cached_property
+    def is_slot(self) -> bool:
+        """Whether it only keeps a point of the second body on a line of the first, as a pin in a slot does."""
+        return self.on_line and not self.shares
+
+    @cached_property
     def on_plane(self) -> bool:
         """Whether the second body's point stays on a plane of the first."""
         return ("axis", "arm") in self.keeps

@@ -217,7 +217,7 @@ class Watch:
 class _Seen:
     """Monitoring results of some steps: one row each (kernels/crossing.py), midpoint configurations, zeros.
 
-    regularity: how regular midpoint configurations are: the most are of highest rank, far from a loss of it;
+    regularity: of the midpoint configurations, largest for those of highest rank that are far from a loss of rank;
     regular: the most regular of them.
     """
 
@@ -268,7 +268,7 @@ class Watcher:
         self._stretches: list[MonitoredSteps] = []
         self._kept = 0
         self._blind: float | None = None
-        # the steps of the last call, and what was seen in them
+        # the steps of the last call, and their monitoring results
         self._latest: list[tuple[Floats, _Seen]] = []
         self.cpu = 0.0
 

@@ -36,10 +36,10 @@ from ..kernels.series_step import LOSS, MOVED, PIVOT, PIVOT_RATIO, RESTORED
 from ..kernels.solve import relative_pivot
 from ..kernels.step_control import (
     BUFFER_BYTES,
-    CORRECTIONS,
     FIRST_STEPS,
     HIGHEST_ORDER,
     LOOSEST,
+    OUTPUT_CORRECTIONS,
     buffer_steps,
 )
 from ..kinematics.constraints import Constraints
@@ -399,7 +399,7 @@ class Series:
             self._kept.carried[:] = start.carried
         self._lost = 0.0
         self.sampling = sample_projected(
-            corrections=CORRECTIONS, near=SINGULAR_STEP_END, same_factor=SAME_FACTOR
+            corrections=OUTPUT_CORRECTIONS, near=SINGULAR_STEP_END, same_factor=SAME_FACTOR
         )
 
     @property

@@ -147,7 +147,7 @@ def make_branch(windows: int, speed: float) -> RightBranch | None:
         scale=inertia / 2.0 * speed * speed + 2.0 * weight,
         silence=2.0 * np.pi / 3.0 / slowest,
         singular=lambda duration: flat_times(windows, duration, speed),
-        position="flat position",
+        position="flat configuration",
         relatives=lambda columns: _relatives(columns, windows, speed),
     )
 

@@ -52,8 +52,8 @@ def join_outcomes(
 ) -> Outcome:
     """One outcome of a run in segments.
 
-    problem: the run; titles: of all events; found: what events did at the end of each segment but perhaps the
-    last, by their numbers; end: how the run ended, if its last segment does not say it.
+    problem: the run; titles: of all events; found: effects of events at the end of each segment, perhaps not of
+    the last, by the numbers of the events; end: how the run ended, if its last segment does not state it.
     """
     model, kept, parts = problem.model, [], []
     rows, work, restored = 0, 0.0, 0.0

@@ -40,7 +40,7 @@ class DualModel:
     """A model, and for each parameter a model that contains the derivatives of all its numbers.
 
     mechanism: the same mechanism with numbers of a `TangentTape`; numbers, slopes: all numbers of the model in one
-    row, and their derivatives; drawing: the numbers that they follow from, if the model has a tape.
+    row, and their derivatives; drawing: the numbers from which they are computed, if the model has a tape.
     """
 
     mechanism: Mechanism
@@ -65,7 +65,7 @@ class DualModel:
         return structure.replay.keeps((self.drawing.numbers + h * rates).tolist(), varied)
 
     def changes_drives(self, lane: int) -> bool:
-        """Whether a number of a drive depends on a parameter; the model omits where angles of drives begin."""
+        """Whether a number of a drive depends on a parameter; the model has no initial angles of drives."""
         numbers = [
             x for drive in self.mechanism.drives for own in vars(drive.motion).values() for x in np.ravel(own)
         ]  # fmt: skip

@@ -39,7 +39,7 @@ PRECISE = 1e-12
 SERIES = "series"
 NOT_TRIED = "not tried"
 CHANGED = (
-    "an event changes the mechanism there, and derivatives are not continued over such an event"
+    "an event changes the mechanism there, and derivatives are not continued past such an event"
 )
 
 
@@ -65,7 +65,7 @@ def first_segment(result: Result) -> Result:
     end = segments[1].begin if len(segments) > 1 else result.duration
     if segments[0].parts != ActiveParts().text or not end > 0.0:
         raise MechanismError(
-            f"'{result.name}': an event changes the mechanism at the start; derivatives over such an event are "
+            f"'{result.name}': an event changes the mechanism at the start; derivatives past such an event are "
             "not supported"
         )
     known = vars(result).setdefault("_repeated_runs", {})
@@ -220,7 +220,9 @@ class RunDerivatives:
             return make_dual_model(traced, self.result.model, count)
         except UntracedError as error:
             names = ", ".join(self.source.parameters[p].name for p in lanes)
-            raise MechanismError(f"wrt {names}: no derivative is known ({error})") from error
+            raise MechanismError(
+                f"wrt {names}: the derivative cannot be computed ({error})"
+            ) from error
 
     def _end_before(self, until: float) -> float:
         """End of the steps: the last output before a derivative ceases to exist."""

@@ -235,7 +235,7 @@ class RecipeParameters:
         except UntracedError as error:
             raise MechanismError(
                 f"the function cannot be differentiated ({error}): use NumPy's functions (np.sin, np.sqrt, "
-                "np.hypot) instead of those of math, no float(), and body() with centre and inertia, no plates"
+                "np.hypot) instead of math and float(), and body() with centre and inertia instead of plates"
             ) from error
 
     def moved(self, steps: Sequence[float]) -> RecipeParameters:

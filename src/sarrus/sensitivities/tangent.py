@@ -117,7 +117,7 @@ class Sensitivity:
 
 
 class MovedRecord(Record):
-    """Outputs displaced along the derivative of the motion, for readings.
+    """Outputs displaced along the derivative of the motion, for finite differences of quantities.
 
     Displaced states violate the constraints to second order, which redundant equations magnify in forces: energies
     and forces of drives are therefore displaced along their own derivatives.

@@ -200,7 +200,8 @@ def make_record(name: str | None, what: Any, simulated: bool, folder: Path) -> S
         word = what
     if isinstance(word, str) and word not in QUANTITIES and unit_of_quantity(word):
         raise RecordError(
-            f"{shorten(word)} is a quantity over time; say what of it, like {{maximum: {word}}} or {{rms: {word}}}"
+            f"{shorten(word)} is a quantity over time; give one value of it, such as {{maximum: {word}}} or "
+            f"{{rms: {word}}}"
         )
     if not isinstance(word, str) or word not in QUANTITIES:
         raise RecordError(

@@ -179,7 +179,7 @@ class _Judge:
         return [Found(moment, -1, None)]
 
     def expect(self, candidates: list[Candidate]) -> None:
-        """Announce the configurations that these candidates need first, so that they are computed together."""
+        """Register the configurations that these candidates need first, to be computed in one batch."""
         for c in candidates:
             if self._groups.of_part(c.part) < 0 and c.zeros > 0:
                 self._singular_values.expect(c.regular, self._position(c, c.time))
@@ -464,7 +464,7 @@ class _SingularValues:
         self._known: dict[bytes, tuple[Floats, float]] = {}
 
     def expect(self, *places: Floats) -> None:
-        """Announce configurations."""
+        """Register configurations for the next batch."""
         self._expected.update((q.tobytes(), q) for q in places)
 
     def at(self, q: Floats) -> tuple[Floats, float]:

@@ -1,7 +1,7 @@
 """Singular configurations of the joints near configurations of a motion, and whether the dimensions allow them.
 
 Let q* be such a configuration and u the dependence of the joint constraints there, u.J(q*) = 0. Then u.Phi(q*)
-measures the dimensional mismatch. Many configurations are treated together: single ones take almost as long.
+measures the dimensional mismatch. Configurations are computed in batches: one alone takes almost as long as many.
 """
 
 from __future__ import annotations
