@@ -112,3 +112,20 @@ def test_a_negative_norm_is_never_reached():
     result = sarrus.simulate(driven(), 3.2, events=[when("C speed", equals=-0.2)])
     assert not result.events
     assert "event" in result.events._repr_html_()
+
+
+def test_tables_in_notebooks():
+    """Events, ensembles and derivatives are tables with their numbers."""
+    m = driven()
+    result = sarrus.simulate(m, 1.0, events=[when("crank angle", equals="90 deg", name="up")])
+    (event,) = result.events
+    for words in ("1 event<", "up", f"{event.time:.9g}", "rad"):
+        assert words in result.events._repr_html_()
+    runs = sarrus.Ensemble(m, {"bodies.crank.mass": [1.0 + 0.25 * i for i in range(12)]})
+    table = runs.simulate(0.1, 0.05)._repr_html_()
+    # ten rows, the head and one row of dots
+    assert table.count("<tr>") == 12
+    assert "1.25" in table
+    found = result.sensitivity("C", wrt="bodies.crank.mass")._repr_html_()
+    assert "C x" in found
+    assert "at the end" in found
