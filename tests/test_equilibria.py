@@ -44,6 +44,7 @@ def test_compressed_springs(seed):
     assert found[0].kind == "unstable"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "sign", "kind"),
     [
@@ -73,6 +74,7 @@ def test_orders_beyond_the_second(order, sign, kind):
         assert -sign * (np.sign(x) ** order) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "kind"), [(1.5, "stable"), (0.5, "unstable")])
 def test_other_directions_are_relaxed(share, kind):
     """Of 1/2 (y - x^2)^2 + (share - 1) x^4 / 2 the valley y = x^2 decides, not the straight line along x."""
@@ -94,6 +96,7 @@ def test_other_directions_are_relaxed(share, kind):
     assert (start.kind, start.order) == (kind, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_all_roots_of_a_random_force(seed):
     """Every root of a random polynomial force is listed, stable where the force falls."""
@@ -138,6 +141,7 @@ def leaning(share):
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "kinds"),
     [
@@ -159,6 +163,7 @@ def test_a_flat_equilibrium_is_listed_once(share, kinds):
         assert share * angle == pytest.approx(np.sin(angle), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("springs", [2, 3, 4])
 def test_indifferent_equilibria_are_listed_once(springs):
     """A body whose springs hold its centre may turn: what is connected by such turns is one equilibrium."""
@@ -175,6 +180,7 @@ def test_indifferent_equilibria_are_listed_once(springs):
     assert places == pytest.approx([-away, 0.0, away] if springs == 2 else [0.0], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seeds",
     [(109,), pytest.param((109, 113, 119, 138, 142), marks=pytest.mark.slow)],

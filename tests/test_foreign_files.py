@@ -95,6 +95,7 @@ def prepare(command):
         assert call("simulate", "mine.yaml", "--duration", "0.1", "--out", "kept")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", INTO_FOLDERS)
 def test_files_in_our_folders_stay(desk, command):
     """Next to what a command writes, again when it writes the same folder a second time."""
@@ -114,6 +115,7 @@ def test_files_in_our_folders_stay(desk, command):
         assert not list(written.rglob(f"{UNFINISHED}-*"))[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "link", "folder", "edited"])
 @pytest.mark.parametrize("command", INTO_FOLDERS)
 def test_files_at_our_places_are_not_replaced(desk, command, kind):
@@ -182,6 +184,7 @@ TO_FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "link", "broken link"])
 @pytest.mark.parametrize("command", TO_FILES)
 def test_a_named_file_is_replaced_on_demand_alone(desk, command, kind):
@@ -234,6 +237,7 @@ def test_the_closures_of_a_urdf_replace_closures_alone(desk):
         assert call("export", "mine.yaml", "robot.urdf", *force)[0] == 0
 
 
+@pytest.mark.slow
 def test_the_default_page_replaces_only_itself(desk):
     """report.html in a run's folder, or here for several: made again, but never over the user's."""
     for name in ("a", "b"):
@@ -356,6 +360,7 @@ def test_a_list_that_is_not_ours_stays(tmp_path, text):
     assert (tmp_path / "one").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_many_outputs_in_random_order(tmp_path):
     """Files of two owners, written, edited and removed at random: ours are replaced, the user's never."""
     rng = np.random.default_rng(0)
@@ -382,6 +387,7 @@ def test_many_outputs_in_random_order(tmp_path):
             assert (tmp_path / known).read_text() == text
 
 
+@pytest.mark.slow
 def test_what_a_killed_program_left_is_no_run(desk):
     """Files that were not moved to their places are neither reported on nor judged, and stay."""
     from sarrus.bench.submission import collect_records

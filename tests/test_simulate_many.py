@@ -49,6 +49,7 @@ def check_same(runs, mechanisms, limit, points, duration=2.0, times=TIMES):
         assert runs.counters["rejected"][i] == one.counters["rejected"]
 
 
+@pytest.mark.slow
 def test_masses_through_singular_positions():
     """Random masses and speeds of the double four-bar, 10 s, ten or more crossings: as one by one."""
     rng = np.random.default_rng(0)
@@ -63,6 +64,7 @@ def test_masses_through_singular_positions():
     check_same(runs, some, 1e-9, ["B0", "B2"], 10.0, times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", [1, 5, pytest.param(12, marks=pytest.mark.soak)])
 def test_exact_motion(windows):
     """N four-bars with speeds of their own pass all crossings for 10 s, near the exact solution."""
@@ -93,6 +95,7 @@ def test_runs_end_in_time_at_singular_positions():
     assert np.abs(runs.final[:, 0].reshape(-1, 4) - exact).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_reductions_are_those_of_the_outputs():
     """Final state, extremes and drift are the same with and without outputs, and those of the outputs."""
     ensemble = sarrus.Ensemble(four_bar(), {"gravity": np.linspace([0, -5], [1, -9.81], 24)})
@@ -116,6 +119,7 @@ def test_threads_change_no_bit():
     assert (one.values == three.values).all()
 
 
+@pytest.mark.slow
 def test_lengths_are_built_one_by_one():
     """What is not linear in a parameter is built wholly: rods of other lengths."""
     lengths = np.linspace(0.8, 1.2, 20)
@@ -201,6 +205,7 @@ def test_numbers_of_drives_are_those_of_their_models(name):
         np.testing.assert_allclose(group.numbers.dense()[:, at], rows, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_lengths_places_and_axes_of_an_ensemble():
     """A spatial loop of which everything varies: most follow from a tape, and each is what `simulate` finds."""
     m, vary = slider_crank(20, np.random.default_rng(5))
@@ -212,6 +217,7 @@ def test_lengths_places_and_axes_of_an_ensemble():
     check_same(runs, some, 1e-7, ["B", "C"], 1.0, TIMES / 2)
 
 
+@pytest.mark.slow
 def test_variants_that_are_rejected_or_of_another_structure():
     """A rod that misses its joint, a mass of nothing, an arm that becomes the longest: each as by itself."""
     m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
@@ -238,6 +244,7 @@ def test_variants_that_are_rejected_or_of_another_structure():
     check_same(runs, some, 1e-8, ["knee"], 1.0, TIMES / 2)
 
 
+@pytest.mark.slow
 def test_long_runs_share_their_tolerance():
     """Runs of many steps end as near to each other as single ones do, and to the exact period."""
     m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
@@ -253,6 +260,7 @@ def test_long_runs_share_their_tolerance():
     check_same(runs, {0: ensemble.mechanism(0)}, 1e-9, ["rod"], 100.0, times)
 
 
+@pytest.mark.slow
 def test_springs():
     """Spring constants and masses of a loop with a spring and a torque: as one by one, and linear in them."""
     m = four_bar()
@@ -267,6 +275,7 @@ def test_springs():
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
 
 
+@pytest.mark.slow
 def test_dampers():
     """Damping constants of a loop with a damper between links and one in a hinge: as one by one."""
     m = four_bar()
@@ -281,6 +290,7 @@ def test_dampers():
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-7, ["B0"])
 
 
+@pytest.mark.slow
 def test_dampers_through_singular_positions():
     """Damped double four-bars, 10 s, all their flat configurations: places and statuses as one by one."""
     m = four_bar()
@@ -335,6 +345,7 @@ def test_drives(name):
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 13)}, 1e-12, ["B", "C"])
 
 
+@pytest.mark.slow
 def test_driven_parallelograms_through_flat_positions():
     """Two parallelograms turned by a motor pass all flat configurations on their circles, whatever its speed."""
     m = four_bar()
@@ -380,6 +391,7 @@ def test_drives_that_reach_a_limit_or_contradict_each_other():
     check_same(runs, {i: ensemble.mechanism(i) for i in (0, 7)}, 1e-12, ["B0"])
 
 
+@pytest.mark.slow
 def test_stiff_dampers_are_left_to_auto():
     """Pendulums in oil, thin and thick: thin ones stay in lanes over many steps, stiff ones move to radau."""
     m = sarrus.Mechanism("pendulum", gravity=(0, -9.81))
@@ -541,6 +553,7 @@ def test_final_state_is_that_of_the_end(outputs):
         assert np.abs(both).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_no_run_of_a_group_is_certain():
     """Too few steps for any: all fall back to single runs, which report it; also without points."""
     masses = np.linspace(0.5, 2.0, 20)
@@ -552,6 +565,7 @@ def test_no_run_of_a_group_is_certain():
     assert (ensemble.simulate(1.0, 0.1, points=[]).status == "done").all()
 
 
+@pytest.mark.slow
 def test_start_at_rest_gets_velocities():
     """Keys that a file may leave out vary too: velocities of a start at rest, the section of a thin rod."""
     m = sarrus.Mechanism("pendulum", gravity=(0, 0))
@@ -584,6 +598,7 @@ def test_variants_keep_users_forces_and_their_base():
     assert np.abs(runs.position("block")[:, :, 0] - exact).max() < 1e-7
 
 
+@pytest.mark.slow
 def test_degenerate_variants_harm_no_other():
     """At random: rods of no length, joints that part, masses beyond all bounds; each as `simulate` states it."""
     rng = np.random.default_rng(3)

@@ -24,6 +24,7 @@ def chain(damping=DAMPING):
     return m
 
 
+@pytest.mark.slow
 def test_a_ball_slows_down_exponentially():
     """A sphere on a ball at its centre: J w' = -c w about every axis."""
     m = Mechanism("sphere", gravity=(0.0, 0.0, -9.81))
@@ -37,6 +38,7 @@ def test_a_ball_slows_down_exponentially():
     np.testing.assert_allclose(result.angular_velocity("ball"), exact, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_methods_and_the_audit_agree():
     """Series, Radau and Runge-Kutta; Newton-Euler by wrenches of the bodies, which share no kernel."""
     result = simulate(chain(), 1.0, 0.05)
@@ -48,6 +50,7 @@ def test_methods_and_the_audit_agree():
         np.testing.assert_allclose(other.position("b"), result.position("b"), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_lanes_and_derivatives():
     """Many dampings at once are those of single runs; their derivative is that of central differences."""
     path = "ball_dampers.lower.damping"

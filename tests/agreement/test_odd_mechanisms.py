@@ -267,6 +267,7 @@ def test_universal_joint_ratio(seed):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 1])
 def test_sarrus_linkage_moves_straight(seed):
     """The platform of a Sarrus linkage, two pairs of hinged rods, goes straight and never turns."""

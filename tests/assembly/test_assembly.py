@@ -350,6 +350,7 @@ def impossible_triangle():
     return m
 
 
+@pytest.mark.slow
 def test_triangle_that_cannot_close():
     """All bars in line, 1 m is missing and shared equally by three pins: the loop is named with that gap."""
     m = impossible_triangle()

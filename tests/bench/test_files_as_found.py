@@ -229,6 +229,7 @@ def test_storage_files_of_opensim(tmp_path):
         np.testing.assert_allclose(read.columns[name], column, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_parquet(tmp_path):
     """Columns by the names in the file; a broken one is one message."""
     pyarrow = pytest.importorskip("pyarrow")
@@ -290,6 +291,7 @@ def test_arrays_that_are_no_columns(tmp_path, arrays, why):
         read_result_file(tmp_path / "a.npz", problems.get("simple-pendulum"), None)
 
 
+@pytest.mark.slow
 def test_archives_that_unpack_to_much_are_rejected(tmp_path):
     """Blank lines without end, and 208 MB of zeros in a few hundred kilobytes."""
     problem = problems.get("simple-pendulum")
@@ -328,6 +330,7 @@ def many_rows(path, rows, change=lambda lines: lines):
     return problem, columns
 
 
+@pytest.mark.slow
 def test_long_files_have_the_same_numbers(tmp_path):
     """Lines in blocks give the bits of lines one by one, remarks and Fortran's exponents between them included."""
 
@@ -341,6 +344,7 @@ def test_long_files_have_the_same_numbers(tmp_path):
     assert judge_columns(problem, read.columns, read.rounding).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -381,6 +385,7 @@ def test_fortran_exponents_and_comments(tmp_path):
     np.testing.assert_allclose(read.columns["y"], exact["y"], rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_rows_with_gaps_only_on_request(tmp_path):
     """A missing row is rejected; with --sparse the others are judged, and that is reported."""
     problem = problems.get("n-four-bar", windows=2)

@@ -247,6 +247,7 @@ def survives(tmp_path, content):
     assert message.count("\n") == 0
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.binary(max_size=300))
 def test_any_bytes_give_the_one_error(tmp_path, content):
@@ -262,6 +263,7 @@ def test_any_rows_give_the_one_error(tmp_path, content, encoding):
     survives(tmp_path, content.encode(encoding, errors="replace"))
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.integers(0, len(PLAIN) - 1), st.integers(0, 12), st.binary(max_size=12))
 def test_a_damaged_file_gives_the_one_error_or_finite_numbers(tmp_path, place, cut, inserted):

@@ -18,6 +18,7 @@ def run(tmp_path, monkeypatch):
     return lambda *words: CliRunner().invoke(app, [str(w) for w in words])
 
 
+@pytest.mark.slow
 def test_import_writes_a_model_file_that_moves_alike(tmp_path, run):
     """The YAML file holds the closed mechanism; the report is printed and stands in its head."""
     path = four_bar(tmp_path)
@@ -82,6 +83,7 @@ def test_simulate_and_inspect_read_the_file_directly(tmp_path, run):
     assert found["import"]["format"] == "URDF"
 
 
+@pytest.mark.slow
 def test_xml_may_be_either(tmp_path, run):
     """An XML file is identified by its root; a message reports any other root."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")

@@ -40,6 +40,7 @@ def test_our_own_file_passes(tmp_path):
     assert call(path, "--problem", "double-four-bar", "--duration", 3).exit_code == 0
 
 
+@pytest.mark.slow
 def test_another_branch_fails_with_a_sentence(tmp_path):
     """Status 1; the branch and the time are in the output."""
     columns, _ = on_another_branch(problems.get("double-four-bar"), 1)
@@ -49,6 +50,7 @@ def test_another_branch_fails_with_a_sentence(tmp_path):
     assert "FAIL: 1001 rows" in answer.output
 
 
+@pytest.mark.slow
 def test_json_is_one_document(tmp_path):
     """With --json: the checks with measure, limit and verdict; strict JSON also for huge numbers."""
     columns = exact_columns(problems.get("n-four-bar"))
@@ -65,6 +67,7 @@ def test_json_is_one_document(tmp_path):
     assert keys == set(judged["checks"][0])
 
 
+@pytest.mark.slow
 def test_options_choose_the_problem(tmp_path):
     """Data of five windows pass as five windows and fail as two, with the way out."""
     path = write(tmp_path / "r.txt", exact_columns(problems.get("double-four-bar", windows=5)))

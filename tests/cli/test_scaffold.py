@@ -28,6 +28,7 @@ def template(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_the_template_has_its_order(template):
     """Generalized-alpha in forty lines, of order two; it is not written over."""
     method = get_method(f"{template}:step")

@@ -65,6 +65,7 @@ def test_the_notebook_of_a_tutorial_is_valid_and_has_all_its_code(page, tmp_path
     assert "sarrus." not in code.partition("import sarrus")[0]
 
 
+@pytest.mark.slow
 def test_a_notebook_prints_what_its_outputs_say(tmp_path):
     """The fastest tutorial, cell by cell; its pictures are embedded."""
     page = pages.ROOT / "docs" / "tutorials" / "singular.md"

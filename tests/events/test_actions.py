@@ -191,6 +191,7 @@ def test_a_terminal_event_may_act():
     assert result.events[0].energy_change < 0
 
 
+@pytest.mark.slow
 def test_saved_and_read_with_everything(tmp_path):
     """All readings of a run with actions come back bit for bit, and at other times."""
     latch = when(angle="B", equals=0.2, then=sarrus.lock("B"), count=1)

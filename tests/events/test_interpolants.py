@@ -28,6 +28,7 @@ def locate(b, band=0.0, starts=(0.0,), ends=(1.0,), extremes=zeros.NONE, room=64
     return d.found[:count, zeros.TIME].tolist()
 
 
+@pytest.mark.slow
 def test_bernstein_coefficients_of_powers():
     """1 + s - 3 s^3 + s^5 at its ends, and at a point by de Casteljau's scheme."""
     b = interpolants.from_powers(6) @ [1.0, 1.0, 0.0, -3.0, 0.0, 1.0]

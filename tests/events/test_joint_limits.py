@@ -182,6 +182,7 @@ def test_a_drive_against_a_stop_is_blocked():
     assert result.times[-1] == pytest.approx(1.0 / 7.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_limits_come_back_from_files_and_results(tmp_path):
     """Model file and saved result."""
     m = ball(0.5)

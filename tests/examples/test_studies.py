@@ -53,6 +53,7 @@ def test_a_study_in_python():
     assert table["passes"].iloc[-1] > table["passes"].iloc[0] > 0
 
 
+@pytest.mark.slow
 def test_the_study_of_the_docs_runs():
     """With the count of runs it names, and none of those that are tried is rejected."""
     text = (EXAMPLES.parent / "docs" / "sweeps.md").read_text(encoding="utf-8")

@@ -142,6 +142,7 @@ def test_ctrl_c_stops_the_compiler(bomb):
     assert not any(Path(f"/proc/{pid}").exists() for pid in found)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(tmp_path, monkeypatch, bomb):
     """Libraries that write logs where they run do so in a scratch folder."""
     monkeypatch.chdir(tmp_path)

@@ -89,6 +89,7 @@ def test_formula_that_overflows_is_rejected():
         make_motion(parse("9^9^9^9 * sin(time)*time"), 0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_no_file_outside_the_folder_is_read(tmp_path, monkeypatch):
     """A mesh in another folder is stripped, not opened."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")

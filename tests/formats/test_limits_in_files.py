@@ -18,6 +18,7 @@ def slider_and_hinge():
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["xml", "urdf"])
 def test_limits_come_back(ending, tmp_path):
     """Stops keep their values and signs; a side without a stop gets one that is never reached."""

@@ -68,6 +68,7 @@ def places(model, step, duration, key=None):
     return {model.body(k).name: data.xipos[k].copy() for k in range(1, model.nbody)}
 
 
+@pytest.mark.slow
 def test_a_tree_moves_as_in_mujoco_to_its_order(tmp_path):
     """Hinge, slider, ball, cross, free body, springs, dampers, armature of all of them, compensated gravity.
 
@@ -88,6 +89,7 @@ def test_a_tree_moves_as_in_mujoco_to_its_order(tmp_path):
     assert {j.kind.value for j in found.mechanism.joints} >= {"universal", "spherical", "prismatic"}
 
 
+@pytest.mark.slow
 def test_armature_is_carried(tmp_path):
     """A rotor at every joint, also where they lead through massless links; back again from a file."""
     inner = block("b", "<joint name='j' axis='0 1 0' armature='0.25'/>", "0.3 0 0")
@@ -100,6 +102,7 @@ def test_armature_is_carried(tmp_path):
     assert [r.inertia for r in read(out).mechanism.rotors] == [0.5, 0.25]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "joints",
     [
@@ -128,6 +131,7 @@ def test_what_acts_in_joints_through_massless_links_is_carried(tmp_path, joints)
         assert result.position(name)[-1] == pytest.approx(place, abs=2e-8)
 
 
+@pytest.mark.slow
 def test_massless_link_that_moves_alone_is_rejected(tmp_path):
     """Two hinges on one axis, one with an armature: what is between them has no inertia against the others."""
     joints = "<joint name='i' axis='0 1 0' armature='0.5'/><joint name='j' axis='0 1 0'/>"
@@ -142,6 +146,7 @@ LOOP = block(
 ) + block("rocker", "<joint name='d' axis='0 1 0'/>", "0.6 0 -0.3", com="0 0 0.1")
 
 
+@pytest.mark.slow
 def test_connect_fixes_the_second_point_at_qpos0(tmp_path):
     """An anchor is closed as authored; two sites are not."""
     rest = "<equality><connect name='c' body1='rod' body2='rocker' anchor='0.3 0 0'/></equality>"
@@ -161,6 +166,7 @@ def test_connect_fixes_the_second_point_at_qpos0(tmp_path):
     assert np.linalg.norm(p - q) < 1e-15
 
 
+@pytest.mark.slow
 def test_two_connects_are_one_hinge(tmp_path):
     """Two points that represent a hinge become one, and the report names redundant equations."""
     rest = (
@@ -179,6 +185,7 @@ def test_two_connects_are_one_hinge(tmp_path):
     assert "has -3 degrees of freedom" in found.report.believes(seen.mobility_motion)
 
 
+@pytest.mark.slow
 def test_weld_makes_one_body(tmp_path):
     """A weld equality joins bodies as they stand at qpos0, or as its relpose says."""
     two = block("a", "<freejoint/>") + block("b", "<freejoint/>", "1 0 0")
@@ -191,6 +198,7 @@ def test_weld_makes_one_body(tmp_path):
     assert "they stood 2.236" in " ".join(found.report.changed)
 
 
+@pytest.mark.slow
 def test_joint_equalities(tmp_path):
     """Fixed joints are welds, proportional ones couplings; other polynomials are rejected."""
     slides = "<joint name='{0}' type='slide' axis='0 0 1'/>"
@@ -211,6 +219,7 @@ def test_joint_equalities(tmp_path):
         read(mjcf(tmp_path, two, gear.format("0 2 0 0.5 0")))
 
 
+@pytest.mark.slow
 def test_coupled_hinges_against_mujoco(tmp_path):
     """A mirrored pair, an offset, a keyframe: counted from qpos0, and MuJoCo's stiff equality agrees."""
     import mujoco
@@ -234,6 +243,7 @@ def test_coupled_hinges_against_mujoco(tmp_path):
     assert result.angle("a")[-1] == pytest.approx(data.qpos[0] + 0.2, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_springs_stay_free_where_they_were(tmp_path):
     """A coupling that stands open moves its joint at the start; the spring in it is free where it was."""
     two = block("a", "<joint name='{0}' axis='0 1 0' stiffness='2'/>") + block(
@@ -244,6 +254,7 @@ def test_springs_stay_free_where_they_were(tmp_path):
     assert found.mechanism.torsions[0].free_angle == pytest.approx(-0.4, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_keyframe_is_the_start(tmp_path):
     """A run starts at a keyframe if one is named; springs stay free where they were."""
     body = block(
@@ -259,6 +270,7 @@ def test_keyframe_is_the_start(tmp_path):
         read(path, keyframe="down")
 
 
+@pytest.mark.slow
 def test_what_is_not_taken_is_reported_by_name(tmp_path):
     """Limits, friction, actuators, sensors, contacts, inactive equalities, springs of balls, drag."""
     body = block(
@@ -309,6 +321,7 @@ def test_refusals_name_the_element(tmp_path, rest, why):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_includes_inside_the_folder_are_read(tmp_path):
     """An include next to the file works; one that includes the file again is a circle."""
     write(tmp_path, "part.xml", f"<mujoco><worldbody>{block('b')}</worldbody></mujoco>")
@@ -319,6 +332,7 @@ def test_includes_inside_the_folder_are_read(tmp_path):
         read(path)
 
 
+@pytest.mark.slow
 def test_missing_meshes_are_stripped_where_inertias_are_given(tmp_path):
     """A missing shape does no harm; a mass that only it defines is rejected by name."""
     assets = "<asset><mesh name='shell' file='shell.stl'/></asset>"
@@ -340,6 +354,7 @@ def test_package_missing_is_said_with_the_extra(tmp_path, monkeypatch):
         read(mjcf(tmp_path, block("a")))
 
 
+@pytest.mark.slow
 def test_flags_that_switch_off(tmp_path):
     """What the file disables does not act, and is reported."""
     springs = block("a", "<joint name='a' axis='0 1 0' stiffness='5' damping='2'/>")
@@ -355,6 +370,7 @@ def test_flags_that_switch_off(tmp_path):
     assert "its flags switch off: equality, gravity, spring" in found.report.changed
 
 
+@pytest.mark.slow
 def test_weld_without_torque_holds_a_point(tmp_path):
     """torquescale 0 leaves the three equations of a connect; any other scale is a weld."""
     bodies = block("a", "<freejoint/>") + block("b", "<freejoint/>", "0.3 0 0")
@@ -431,6 +447,7 @@ def test_bars_that_need_more_play_than_is_allowed_are_rejected(tmp_path, short):
     assert sarrus.inspect(found.mechanism).mobility_motion == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("joints", "kinds"),
     [
@@ -471,6 +488,7 @@ def test_sliders_in_one_body_and_velocities_of_a_keyframe(tmp_path, joints, kind
     assert np.abs(again.position("b")[-1] - result.position("b")[-1]).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_keyframe_sets_the_velocity_of_welded_links(tmp_path):
     """A body of two links is named after the heavier one, which need not be the one with the joint."""
     heavy = "<body name='b' pos='0.2 0 0'><geom type='sphere' size='0.1' mass='5'/></body>"
@@ -520,6 +538,7 @@ def spherical_four_bar(folder, digits):
     return mjcf(folder, ground + inside, rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [6, 7, 9])
 def test_printed_digits_are_closed_near_by(tmp_path, digits):
     """A loop that nearly moves is closed without moving far: bodies move by some times the gap."""

@@ -16,6 +16,7 @@ def reported(imported, word):
     return [line for line in imported.report.sentences if word in line]
 
 
+@pytest.mark.slow
 def test_closure_of_a_point_closes_the_loop(tmp_path):
     """A 3d closure is a ball joint; the loop closes to rounding, the move is reported."""
     found = read(four_bar(tmp_path))
@@ -146,6 +147,7 @@ def test_two_joints_through_a_massless_link(tmp_path, first, second, xyz, expect
     assert sarrus.inspect(found).mobility_motion == 1 + freedom
 
 
+@pytest.mark.slow
 def test_axes_that_do_not_meet_keep_the_link(tmp_path):
     """Two skew hinges through a massless link have no equivalent: the link stays, with a tiny mass."""
     path = chain(tmp_path, ("continuous", "1 0 0"), ("continuous", "0 1 0"), "0 0 0.05")

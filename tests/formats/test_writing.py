@@ -37,6 +37,7 @@ def everything():
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", WRITERS)
 def test_round_trip_moves_alike(tmp_path, ending):
     """Every joint, a loop, a free body: written, read again, the same motion."""
@@ -100,6 +101,7 @@ def test_what_mujoco_does_not_load_is_not_written(tmp_path, monkeypatch):
     assert (tmp_path / "a.xml").exists()
 
 
+@pytest.mark.slow
 def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
     """Stiffness, damping and rest of hinges survive; MuJoCo itself compiles what is written."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
@@ -119,6 +121,7 @@ def test_mjcf_keeps_springs_and_mujoco_reads_it(tmp_path):
     assert coil.free_angle == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_rejected_or_reported(tmp_path):
     """Joints without an equal are rejected by name; drives and users' forces are reported."""
     m = sarrus.Mechanism("m", gravity=(0, 0, -9.81))
@@ -134,6 +137,7 @@ def test_what_cannot_be_written_is_rejected_or_reported(tmp_path):
         write_urdf(m, tmp_path / "a.urdf")
 
 
+@pytest.mark.slow
 def test_planar_mechanisms_are_written_in_space(tmp_path):
     """What MuJoCo makes of the file moves as the planar mechanism does."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
@@ -163,6 +167,7 @@ def test_osim_is_read_by_opensim(tmp_path):
     assert model.getForceSet().getSize() == 1
 
 
+@pytest.mark.slow
 def test_imported_files_go_round(tmp_path):
     """URDF with closures -> MJCF -> URDF: one motion."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
@@ -176,6 +181,7 @@ def test_imported_files_go_round(tmp_path):
         assert np.abs(run.position("rocker") - runs[0].position("rocker")).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_hinge_that_closes_a_loop_in_mjcf_comes_back_as_one(tmp_path):
     """Two connects on an axis are read as the hinge they were."""
     pytest.importorskip("mujoco", reason="mujoco is not installed (extra formats)")
@@ -202,6 +208,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", [False, True], ids=["from-ground", "to-ground"])
 @pytest.mark.parametrize("kind", ROWS)
 def test_joints_are_rows_of_steps_from_either_side(kind, turned, tmp_path):

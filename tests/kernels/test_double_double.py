@@ -148,6 +148,7 @@ def test_what_has_no_wide_form_is_rejected():
     assert entry(said)(x.real.copy()) == -1.0
 
 
+@pytest.mark.slow
 def test_coefficients_meet_the_constraints_with_all_digits():
     """The series of a double four-bar is that of doubles; Phi vanishes to 1e-28, coefficient by coefficient."""
     m, order = n_four_bar(2, speed=1.5), 12

@@ -345,6 +345,7 @@ def validator():
     return jsonschema.Draft202012Validator(schema)
 
 
+@pytest.mark.slow
 def test_schema_accepts_what_the_loader_accepts(validator):
     """Saved mechanisms and the file of the docs."""
     made = [make() for make in EVERYTHING.values()]

@@ -8,6 +8,7 @@ from sarrus import Mechanism, Polynomial, problems, simulate
 from sarrus.problems.references.n_four_bar import four_bar_reference
 
 
+@pytest.mark.slow
 def test_energy_momentum_keeps_energy_and_constraints():
     """Ten seconds, ten flat configurations: energy and loops to round-off at a coarse step."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="energy-momentum", step=0.01)
@@ -67,6 +68,7 @@ def test_energy_momentum_keeps_momentum():
     assert np.abs(spin - spin[0]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_ali3_passes_the_flat_positions():
     """Ten flat configurations at h = 0.01 s, on the right branch; the projections hold velocities."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="ali3", step=0.01)
@@ -118,6 +120,7 @@ def test_generalized_alpha_damps_by_its_radius():
     assert drift[0] > drift[1] > drift[2]
 
 
+@pytest.mark.slow
 def test_baumgarte_holds_what_plain_multipliers_lose():
     """Without the terms the loops drift away over four periods; with them they stay."""
     held = simulate(bricard(), 20.0, 0.02, method="multipliers", step=0.02)
@@ -151,6 +154,7 @@ def test_penalty_tears_at_the_flat_position():
     assert r.violation("position").max() < 1.0 * np.sqrt(5)
 
 
+@pytest.mark.slow
 def test_dop853_stops_at_the_flat_position():
     """Step control reads the pole of lam as a wall at tight tolerances, and says where."""
     r = simulate(n_four_bar(2), 10.0, 0.01, method="multipliers-dop853", tolerance=1e-12)
@@ -160,6 +164,7 @@ def test_dop853_stops_at_the_flat_position():
     assert error.max() < 1e-9
 
 
+@pytest.mark.slow
 def test_null_space_states_its_degrees_of_freedom():
     """How many velocities are independent is a rank decision: it is in the notes."""
     r = simulate(bricard(), 1.0, 0.01, method="null-space", step=0.01)

@@ -59,6 +59,7 @@ def test_textbook_methods_get_a_note(method):
     assert drift_notes(simulate(n_four_bar(1), 0.5, 0.1, method=method, step=1e-3)) == []
 
 
+@pytest.mark.slow
 def test_a_lost_balance_is_no_success(monkeypatch):
     """Steps that err a million times too much: another status, and no output beyond the bound."""
     monkeypatch.setattr(radau, "SHARE", 1e6)
@@ -102,6 +103,7 @@ def test_runs_that_end_at_a_singular_position(seed):
         assert r.energy_drift < 1e-6 * exchanged(r)
 
 
+@pytest.mark.slow
 def test_what_was_lost_is_reported():
     """Possible errors of relaxed steps are summed and noted; a crank driven to its limit loses nothing."""
     # slowly past flat configurations: some of these runs need relaxed steps
@@ -154,6 +156,7 @@ def test_the_global_error_is_estimated(tolerance):
     assert any("global error" in note for note in r.notes)
 
 
+@pytest.mark.slow
 def test_estimates_over_random_mechanisms():
     """A third run, far more exact, states the truth: no estimate is far below it."""
     for seed in range(6):

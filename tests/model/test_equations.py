@@ -128,6 +128,7 @@ def model_of(mechanism):
         raise
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**4), st.sampled_from([2, 3]))
 def test_constraints_hold_at_the_start_and_j_is_their_derivative(seed, dimension):

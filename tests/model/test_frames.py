@@ -43,6 +43,7 @@ def random_skeleton(seed, dimension):
     return m, skeleton_of(m)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**4), st.sampled_from([2, 3]))
 def test_a_frame_expresses_its_features(seed, dimension):

@@ -139,6 +139,7 @@ def test_equal_features_are_paired_once():
     assert all(a % 2 == b % 2 and a < b for a, b in pairs)
 
 
+@pytest.mark.slow
 def test_a_run_is_freed_with_its_result():
     """No cycle keeps the buffers of steps: those of large mechanisms fill the memory before it is found."""
     m = n_four_bar(3)

@@ -33,12 +33,14 @@ def test_tens(dimension, kind):
     check_copies(dimension, [kind], 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dimension", "kind"), CELLS)
 def test_hundreds(dimension, kind):
     """Enough copies that bodies and joints are read as arrays and the model is kept whole."""
     check_copies(dimension, [kind], 150)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 20, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_all_kinds_mixed(dimension, count):

@@ -220,6 +220,7 @@ def test_a_model_keeps_what_it_was_made_of():
     assert sorted(model.readings.angles) == ["A0", "A1", "B0", "B1"]
 
 
+@pytest.mark.slow
 def test_building_grows_as_the_mechanism_does():
     """Twice the windows, twice the operations: counted, not timed."""
 

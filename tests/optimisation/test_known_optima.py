@@ -30,6 +30,7 @@ def arrival():
     return 2 * k * w, float(2 * np.arcsin(k * ellipj(w * t, k * k)[0])), t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["slsqp", "trust-constr"])
 def test_pendulum_at_an_angle_at_a_time(method):
     """The start speed that brings a pendulum to an angle at a time, by both algorithms."""
@@ -43,6 +44,7 @@ def test_pendulum_at_an_angle_at_a_time(method):
     assert best.values["velocities.tip.0"] == pytest.approx(v, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_slowest_start_that_arrives_in_time():
     """The time of an event as a constraint: the slowest start arrives at the latest time."""
     v, angle, t = arrival()
@@ -55,6 +57,7 @@ def test_slowest_start_that_arrives_in_time():
     assert best.constraints[0][2] == pytest.approx(t, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_least_peak_torque_is_a_chebyshev_approximation():
     """A spring that helps a motor to lower an arm: the best line for cos on [0, pi/2] leaves equal extremes."""
     m = sarrus.Mechanism("arm", gravity=(0, -9.81))
@@ -77,6 +80,7 @@ def test_least_peak_torque_is_a_chebyshev_approximation():
 TRUE = {"r1": 4.0, "r2": 1.5, "r3": 3.5, "r4": 3.0, "px": 2.0, "py": 1.2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("timed", [True, False])
 def test_coupler_point_through_given_points(timed):
     """A four-bar is found again from nine points of its coupler curve, with and without their times."""
@@ -102,6 +106,7 @@ def hoeken(ground, coupler, level):
     return four_bar(ground, one, coupler, coupler, 2.0 * coupler, 0.0 * one, np.pi / 2, level)
 
 
+@pytest.mark.slow
 def test_straightest_hoeken_linkage():
     """Over half a turn of the crank: near the published proportions 2.25 and 2.875, and straighter.
 
@@ -132,6 +137,7 @@ def rocker_angle(lengths, crank):
     return np.arctan2(y, x) - np.arccos((z**2 + c**2 - b**2) / (2 * z * c))
 
 
+@pytest.mark.slow
 def test_rocker_follows_a_function():
     """The best four-bar for a given rocker angle is that of least squares on the closed form."""
     times = np.linspace(0.0, 1.0, 21)

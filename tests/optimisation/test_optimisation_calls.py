@@ -19,6 +19,7 @@ class StoppedError(Exception):
     """Raised by a test in the middle of an optimisation."""
 
 
+@pytest.mark.slow
 def test_interrupted_optimisation_is_resumed(tmp_path):
     """A call that stops in its second search goes on there, with the same optimum and without the first again."""
     state, seen = tmp_path / "state.json", []
@@ -67,6 +68,7 @@ def test_damaged_state_is_rejected_in_words(tmp_path, damage):
     assert state.read_text() == text
 
 
+@pytest.mark.slow
 def test_command_writes_model_and_page(tmp_path):
     """The optimum of a file as a model that runs, and as a page without markup of its names."""
     out = tmp_path / "out"
@@ -125,6 +127,7 @@ def test_infeasible_constraints_are_reported():
     assert not found.success
 
 
+@pytest.mark.slow
 def test_many_starts_find_the_better_of_two_optima():
     """Speeds that bring a pendulum to an angle at a time, directly and after a swing back: the cheaper wins."""
     angle = 0.3
@@ -141,6 +144,7 @@ def test_many_starts_find_the_better_of_two_optima():
     assert "of 6 starts" in many.message or many.status != "converged"
 
 
+@pytest.mark.slow
 def test_designs_without_a_run_are_stepped_over():
     """Bounds that contain links which do not close: the search turns back and converges."""
     run = sarrus.kinematics(four_bar(4.0, 1.5, 3.5, 3.0, 2.0, 1.2), np.linspace(0.0, 2.0, 9))
@@ -154,6 +158,7 @@ def test_designs_without_a_run_are_stepped_over():
     assert found.values["r4"] == pytest.approx(3.0, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_gradients_agree_with_differences():
     """Derivatives of every kind of measure by two variables, against central differences of whole runs."""
     m = pendulum(3.0)

@@ -24,6 +24,7 @@ def slider_crank(crank, rod):
     return m
 
 
+@pytest.mark.slow
 def test_slider_crank_in_closed_form_and_by_monte_carlo():
     """x = r cos a + (l^2 - r^2 sin^2 a)^(1/2): worst case, deviation, and an ensemble that confirms them."""
     tolerances = {"crank": (CRANK, 2e-4), "rod": (ROD, 3e-4)}
@@ -44,6 +45,7 @@ def test_slider_crank_in_closed_form_and_by_monte_carlo():
     assert band.agreement < 0.12
 
 
+@pytest.mark.slow
 def test_rocker_of_a_four_bar_by_places_and_lengths():
     """The angle of the rocker by the tolerance of its length, against the law of cosines; uniform distribution."""
     band = sarrus.tolerances(
@@ -64,6 +66,7 @@ def test_rocker_of_a_four_bar_by_places_and_lengths():
     assert band.agreement < 0.5
 
 
+@pytest.mark.slow
 def test_two_runs_at_the_worst_ends():
     """Of a quantity of forces: runs with both dimensions at the ends of their tolerances have the worst error."""
     tolerances = {"crank": (CRANK, 1e-6), "rod": (ROD, 1e-6)}

@@ -156,6 +156,7 @@ def test_limits_of_what_has_other_degrees_of_freedom(method):
         assert float(at[1]) == pytest.approx(limit, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["series", "radau"])
 def test_a_drive_of_what_cannot_move(method):
     """It stands still at first, and the start says nothing; later the joints are to blame, no dead centre."""

@@ -191,6 +191,7 @@ def hanging(lengths, masses, spatial):
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
 def test_what_hangs_still_stays_so(tolerance):
     """Chains of any sizes for hours: nothing moves, no step has lost anything, alone and side by side."""

@@ -273,6 +273,7 @@ def test_initial_acceleration():
     assert abs(row[3] / t + 1.962) < 1e-8
 
 
+@pytest.mark.slow
 @given(t=st.floats(0.0, 2000.0), section=sections)
 def test_time_symmetries(t, section):
     """Time runs alike backwards from rest, and half a period later x is mirrored."""

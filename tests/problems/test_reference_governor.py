@@ -109,6 +109,7 @@ def test_derivatives():
             np.testing.assert_allclose(found[0, :, k], (up - down)[0] / (2 * h), rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_other_integrator():
     """SciPy's Radau at 1e-9 agrees over half a second."""
     inertia = read_inertia(0.01)

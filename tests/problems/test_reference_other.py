@@ -160,6 +160,7 @@ def test_heavy_top_integrals():
     assert np.ptp(momentum) < 1e-10
 
 
+@pytest.mark.slow
 def test_heavy_top_tighter_steps(monkeypatch):
     """Steps of half the length give the same motion: 1e-8 is requested."""
     t = np.linspace(0.0, 1.0, 201)

@@ -76,6 +76,7 @@ def test_a_straight_line_is_drawn_straight():
     np.testing.assert_array_equal(drawn(result, "B.x"), result.position("B")[:, 0])
 
 
+@pytest.mark.slow
 def test_no_curve_shows_rounding_at_crossings():
     """A driven parallelogram passes flat configurations, where derivatives contain most rounding.
 

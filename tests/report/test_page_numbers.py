@@ -142,6 +142,7 @@ def check_tiles(tiles, result):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_numbers_of_pages(tmp_path, seed):
     """Values and curves of all parts, headlines, sentences and plots of the design."""

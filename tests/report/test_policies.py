@@ -72,6 +72,7 @@ def policy_of(page):
     return re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
 
 
+@pytest.mark.slow
 def test_policies_name_our_scripts_alone(pages):
     """By their hashes, each of those in the page: nothing inline besides, and no eval."""
     for name, page in pages.items():

@@ -39,6 +39,7 @@ def without_bundle(page):
     return page.replace(get_plotlyjs(), "")
 
 
+@pytest.mark.slow
 def test_page_shows_the_branches_at_a_crossing(folder):
     """A moving picture for each of the three branches of the flat configuration, drawn without a script."""
     page = without_bundle(make_report([load_run(folder)]))
@@ -110,6 +111,7 @@ def test_inline_json_cannot_end_its_element():
     assert json.loads(text) == {"name": HOSTILE}
 
 
+@pytest.mark.slow
 def test_failed_run_says_where_and_why(failed):
     """Status, time and reason come first; the plots show what is missing."""
     run = load_run(failed)
@@ -140,6 +142,7 @@ def test_a_method_that_does_not_watch_is_named(folder):
     assert "does not monitor crossings" in make_report([run])
 
 
+@pytest.mark.slow
 def test_runs_side_by_side(folder, failed):
     """One figure for both, one column each in the tables, each with its own picture."""
     page = without_bundle(make_report([load_run(folder), load_run(failed)]))
@@ -175,6 +178,7 @@ def test_thinned_curves_keep_their_extremes():
     assert (np.diff(x) > 0).all()
 
 
+@pytest.mark.slow
 def test_bad_folders_are_rejected_in_words(tmp_path, folder):
     """No folder, no record, no data, broken data: one sentence each, naming the file."""
     with pytest.raises(RunFolderError, match="no folder"):

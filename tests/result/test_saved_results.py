@@ -348,6 +348,7 @@ def test_no_hdf5_file_is_reported_in_a_sentence(content, tmp_path):
         load_result(tmp_path / "nothing.h5")
 
 
+@pytest.mark.slow
 def test_a_cut_file_is_reported_in_a_sentence(tmp_path):
     """A file that was copied in part."""
     path = simulate(four_bar(), 0.2, 0.1).save(tmp_path / "run.h5")
@@ -395,6 +396,7 @@ def test_a_flipped_bit_is_an_error(tmp_path):
         load_result(path)
 
 
+@pytest.mark.slow
 def test_every_bit_of_the_digest_counts(tmp_path):
     """A digest that is not recognised any more is missed; one byte less or more is noticed as well."""
     path = simulate(four_bar(), 0.2, 0.1).save(tmp_path / "run.h5")
@@ -408,6 +410,7 @@ def test_every_bit_of_the_digest_counts(tmp_path):
             load_result(path)
 
 
+@pytest.mark.slow
 def test_a_file_without_a_digest_is_read(tmp_path):
     """As earlier versions wrote it; one that was changed on purpose is read with verify=False."""
     result = simulate(four_bar(), 0.2, 0.1)
@@ -424,6 +427,7 @@ def test_a_file_without_a_digest_is_read(tmp_path):
     same(load_result(noted, verify=False).outcome.record.q, result.outcome.record.q)
 
 
+@pytest.mark.slow
 def test_the_digest_costs_little(tmp_path):
     """Of the time that a result of 10,000 outputs takes to be read."""
     path = simulate(four_bar(), 10.0, 0.001).save(tmp_path / "run.h5")

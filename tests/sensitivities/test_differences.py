@@ -8,6 +8,7 @@ from derivative_cases import CASES, compare
 FAST = ("double_pendulum", "bricard")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

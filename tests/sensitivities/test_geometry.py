@@ -122,6 +122,7 @@ def test_a_whole_drawing_moved_and_scaled(double):
     np.testing.assert_allclose(scaled.position, expected, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_redundant_linkage_is_undefined():
     """A Bricard linkage moves for special dimensions only: no single place of it may change."""
     result = sarrus.simulate(problems.get("rectangular-bricard").build(), 1.0, output_step=0.1)

@@ -67,6 +67,7 @@ def test_torch_agrees_with_differences():
     assert torch.autograd.gradcheck(f, (x,), eps=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["jax", "torch"])
 def test_missing_package_is_named(name):
     """Without the package the import says what to install, and importing sarrus alone does not need it."""

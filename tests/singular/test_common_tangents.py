@@ -224,6 +224,7 @@ def test_crossings_where_motions_touch():
     assert np.median(off) < 3e-5
 
 
+@pytest.mark.slow
 def test_branches_at_crossings_that_are_located_by_runs():
     """A run locates a tangential bifurcation to some digits only; its branches are decided, and part like y^4."""
     tangential = 0
@@ -241,6 +242,7 @@ def test_branches_at_crossings_that_are_located_by_runs():
     assert tangential >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seeds", [range(6), pytest.param(range(6, 80), marks=pytest.mark.slow)], ids=["few", "many"]
 )

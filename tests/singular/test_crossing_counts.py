@@ -75,6 +75,7 @@ def test_redundant_swings(amplitude):
     assert result.verdict.redundant[1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)])
 def test_random_small_swings(seeds):
     """Swings from 3e-4 to 1e-2 rad: all crossings at three tolerances, in chains and with redundant cranks."""
@@ -242,6 +243,7 @@ def check_loops(seed):
     return len(true)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 120), marks=pytest.mark.slow)])
 def test_random_loops_that_share_no_body(seeds):
     """Each loop is judged on its own: all are found, also those that cross at nearly the same time."""

@@ -183,6 +183,7 @@ def check_near_flat(starts, output_step):
     return loosened
 
 
+@pytest.mark.slow
 def test_steps_that_lose_the_tolerance_do_not_lose_the_energy():
     """Slow starts near flat, where steps have to be relaxed, are still accurate to 2e-5."""
     starts = itertools.product((1, 2, 3, 5), np.linspace(0.45, 0.55, 6), (-0.003, -0.002, -0.001))

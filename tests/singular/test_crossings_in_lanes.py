@@ -60,6 +60,7 @@ def test_crossings_at_other_tolerances(tolerance):
         check_same(runs, mechanisms, (2, 7, 11), 2.0, tolerance, max(SAME_TIME, 10 * tolerance))
 
 
+@pytest.mark.slow
 def test_times_of_closed_form():
     """Windows lie on one line when elliptic functions say it, scissors when an ordinary integrator does."""
     vary = {"bodies.crank0.mass": np.ones(16)}
@@ -129,6 +130,7 @@ def test_redundant_equations_that_change_parts_are_no_crossing():
     assert check_same(runs, some, some, 3.0) == 0
 
 
+@pytest.mark.slow
 def test_same_bits_in_any_company():
     """A run's bits depend neither on threads nor on its neighbours nor on whether crossings are requested."""
     mechanisms = members("two windows", 40)

@@ -29,6 +29,7 @@ def distance_to_path(result, found, branch, names):
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [kite, lambda: double_watt(np.random.default_rng(1), "tangency"), lambda: powers(2, 8)],

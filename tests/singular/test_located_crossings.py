@@ -381,6 +381,7 @@ def test_the_motions_of_a_driven_crossing():
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 60), marks=pytest.mark.slow)])
 def test_a_motion_that_turns_back_behind_a_singular_position(seeds):
     """A parallelogram that rises through the level by an angle, however small, and falls back passes it twice."""

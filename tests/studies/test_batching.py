@@ -29,6 +29,7 @@ def make_plan(**keys):
     return study.plan, [samples.row(study.plan.columns, i) for i in range(30)]
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_single_runs():
     """Same columns in the same order, same words, numbers within the tolerance."""
     plan, values = make_plan()
@@ -46,6 +47,7 @@ def test_rows_are_those_of_single_runs():
                 assert together[i][name] == x
 
 
+@pytest.mark.slow
 def test_dampers_and_drives():
     """A damper's constant and the amplitude of a motor: as one by one."""
     m = driven_slider_crank(sarrus.Sine(1.0, 0.8))

@@ -47,6 +47,7 @@ def reopened(path, study):
         return folder.done.tolist(), folder.remarks
 
 
+@pytest.mark.slow
 def test_finished_runs_are_found_again(tmp_path):
     """In parts of any order and size; the table is sorted."""
     study = study_of()
@@ -61,6 +62,7 @@ def test_finished_runs_are_found_again(tmp_path):
     np.testing.assert_array_equal(table.column("energy_drift").to_numpy(), 0.1 * np.arange(6))
 
 
+@pytest.mark.slow
 def test_the_table_does_not_depend_on_the_parts(tmp_path):
     """Byte by byte."""
     study = study_of()
@@ -110,6 +112,7 @@ def test_a_harmed_part_is_named_set_aside_and_run_again(tmp_path, harm):
     assert not part.exists()
 
 
+@pytest.mark.slow
 def test_a_half_written_part_is_not_there(tmp_path):
     """It has another name until it is whole."""
     study = study_of()
@@ -123,6 +126,7 @@ def test_a_half_written_part_is_not_there(tmp_path):
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_trajectories_belong_to_their_part(tmp_path):
     """Lost or harmed ones take their part along; whole ones without a part are removed, others set aside."""
     study = study_of(trajectory=True)
@@ -167,6 +171,7 @@ def test_a_second_program_is_rejected(tmp_path):
     assert reopened(tmp_path, study)[0] == [False] * 6
 
 
+@pytest.mark.slow
 def test_locks_of_dead_programs_and_of_other_machines(tmp_path):
     """A program that died here is no hindrance; of another machine nobody knows."""
     study = study_of()
@@ -297,6 +302,7 @@ def test_what_users_put_at_our_places_is_not_replaced(tmp_path, name, kind):
     assert kind == "folder" or (place / name).read_bytes() == b"mine"
 
 
+@pytest.mark.slow
 def test_files_of_users_in_a_study_stay(tmp_path):
     """Of any name and in any of its folders, while it goes on, is finished, and is begun again by --fresh."""
     study = study_of(trajectory=True)
@@ -366,6 +372,7 @@ def test_odd_manifests_are_rejected(tmp_path, name):
         pass
 
 
+@pytest.mark.slow
 def test_a_part_without_the_columns_is_damaged(tmp_path):
     """Its bytes have the right hash, but it holds something else: it is set aside."""
     study = study_of()
@@ -380,6 +387,7 @@ def test_a_part_without_the_columns_is_damaged(tmp_path):
     assert len(remarks) == 3
 
 
+@pytest.mark.slow
 def test_reasons_are_counted_also_of_earlier_sessions(tmp_path):
     """Sentences that differ in their numbers alone are one reason."""
     study = study_of()

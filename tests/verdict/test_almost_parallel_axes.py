@@ -26,6 +26,7 @@ def tilted(seed, angle):
     return m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("angle", [1e-13, 8e-13, 3e-12, 1e-11, 1e-10, 1e-9])
 def test_a_tilted_axis_is_reported_and_the_linkage_moves(seed, angle):

@@ -156,6 +156,7 @@ def check_against_spaces(m, loops):
         assert len(same) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sides", [(9.0, 6.0, 3.0), (5.0, 4.0, 1.0)])
 def test_wunderlich_by_exact_arithmetic(sides):
     """Twelve bars in line are six flat parallelograms, each in one of two modes: 8 lines and 5 planes."""
@@ -175,6 +176,7 @@ def test_rows_of_windows_by_exact_arithmetic(widths):
     check_against_spaces(flat_parallelograms(widths, 1.0), loops)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", [2, 3])
 def test_bars_in_line_in_exact_series(stages):
     """Each stage turns s into 1 - sqrt(1 - s^2): the gap has the lowest power of the composition."""

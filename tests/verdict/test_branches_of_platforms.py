@@ -74,6 +74,7 @@ def test_the_modes_of_platforms_with_radial_axes(name):
     assert sorted(turning) == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("legs", "known"),
     [

@@ -85,6 +85,7 @@ def summary(b):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponents", KNOWN, ids=str)
 def test_branches_of_powers(exponents):
     """Classes, order, gap, and dimension, sides and contact of every branch, as they are by hand."""

@@ -50,6 +50,7 @@ def check_member(family, seed):
     return m, b
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] if n in LARGE else []) for n in NAMES]
 )
@@ -71,6 +72,7 @@ def test_more_members(name, seed):
         assert sorted(x.dimension for x in both) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds",
     [("bottom", "bottom", "fold", "bottom"), ("top", "slope", "fold", "slope")],

@@ -35,6 +35,7 @@ def test_sentences_have_the_numbers():
     assert "and 18 more" in text
 
 
+@pytest.mark.slow
 def test_record_is_plain():
     """The record goes through JSON and holds what the sentences say."""
     found = inspect(bricard())
@@ -80,6 +81,7 @@ def test_command_options_and_errors(monkeypatch, capsys):
     assert "no problem is called 'nothing'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_inspection_needs_no_compiler():
     """A verdict on a mechanism loads neither the compiler nor what builds models."""
     code = (

@@ -237,6 +237,7 @@ def test_directions_of_the_kite():
     assert ratio == pytest.approx(2.0 / 3.0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [-2.0, -1.0, -0.3, 0.1, 0.3, 0.7, 1.9])
 def test_a_crank_at_rest_has_finite_mobility_one(angle):
     """Two velocities, one degree of freedom, at every angle, also in an inspection."""
@@ -282,6 +283,7 @@ def test_regular_configurations(name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [0, 5])
 def test_wunderlich(held):
     """Its sides 9, 6, 3 in line: eight branches of one dimension and five of two, whichever bar is the ground."""
@@ -297,6 +299,7 @@ def test_modes_of_a_kinematotropic_platform():
     assert b.classification == "transversal crossing"
 
 
+@pytest.mark.slow
 def test_windows_branch_like_powers_of_two():
     """Ten windows have 2^10 branches; with a limit there are at least as many as are listed."""
     widths = 2.0 + 0.1 * np.arange(10)
@@ -319,6 +322,7 @@ def test_equal_windows_have_one_branch_for_each_crank(windows):
     assert sorted(x.instantaneous for x in b) == [1, *range(1, windows + 1)]
 
 
+@pytest.mark.slow
 def test_ten_independent_loops():
     """Loops that share no body are combined without a search: 2^10 branches, each with ten degrees of freedom."""
     b = sarrus.branches(apart(*[kite()] * 10))
@@ -565,6 +569,7 @@ FLAT_TRIANGLES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FLAT_TRIANGLES)
 def test_linkages_with_flat_triangles(name):
     """Branches that stay infinitesimally mobile along their whole length, by hand; also in other directions."""

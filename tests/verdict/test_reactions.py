@@ -180,6 +180,7 @@ def test_random_mechanisms_are_balanced(dimension):
         assert result.reactions.imbalance.max(initial=0.0) < 1e-9, f"seed {seed}"
 
 
+@pytest.mark.slow
 def test_dense_and_sparse_reactions(monkeypatch):
     """The two ways to solve give the same reactions and flags."""
     from sarrus.verdict import joint_wrenches

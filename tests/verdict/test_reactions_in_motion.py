@@ -230,6 +230,7 @@ def stacked_cases():
             continue
 
 
+@pytest.mark.slow
 def test_all_outputs_at_once_are_each_alone():
     """Values, self-stresses, flags and smallest singular values of the stack / pose by pose."""
     compared = 0

@@ -37,6 +37,7 @@ def test_driven_pendulum():
     assert result.reactions.imbalance.max() < ROUND_OFF
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("R", [np.eye(3), rotation(3)])
 def test_driven_hinge_in_space(R):
     """The drive's moment about its axis has the sign of its coordinate, whichever way the axis points."""

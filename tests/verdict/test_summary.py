@@ -54,6 +54,7 @@ SUMMARIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "words"), SUMMARIES)
 def test_all_pages_state_the_same(tmp_path, make, words):
     """Inspection, its record, workbench, result, report: each begins with the same sentence."""
@@ -92,6 +93,7 @@ def in_line():
     return m
 
 
+@pytest.mark.slow
 def test_other_numbers_are_named():
     """Redundant constraints, several degrees of freedom, a singular configuration, a shaky structure."""
     bricard = sarrus.problems.get("rectangular-bricard").mechanism()

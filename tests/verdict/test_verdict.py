@@ -33,6 +33,7 @@ def test_verdict_of_the_double_four_bar():
     assert record["start"]["classification"] == "regular"
 
 
+@pytest.mark.slow
 def test_verdict_of_the_bricard():
     """Redundant by one at every pose of the motion, and no crossing."""
     verdict = simulate(bricard(), 2.0, 0.01).verdict

@@ -38,8 +38,8 @@ MOST_STEPS = 500
 TOLERANCE = 1e-9
 # number of step ends before a singular configuration that are searched for a regular one
 BEFORE = 1000
-# between two losses of rank the smallest pivot rises by more than this factor above both: it is a square, and the
-# angles of links rise by ten
+# between two losses of rank the smallest pivot rises by more than this factor above both: pivots are quadratic in
+# the angles between links, which rise by a factor of ten
 RISE = 100.0
 
 
@@ -90,7 +90,7 @@ class _StepEnds:
         return Start(float(t[n]), q[n], v[n], carried[n])
 
     def pivots(self, n: int) -> Floats:
-        """Return the smallest pivot at a step end, and over its reference."""
+        """Return the smallest pivot at a step end, and its ratio to the reference pivot."""
         assert self._columns is not None
         known: Floats = self._columns[-1][n]
         if np.isnan(known[0]):
@@ -104,7 +104,7 @@ class _StepEnds:
     def find_telling(self, around: Neighbourhood) -> list[tuple[int, float]]:
         """Return the step ends of a neighbourhood at which branches are furthest apart, between losses of rank.
 
-        With each, the time [s] of the lowest pivot before it. Where all pivots are rounding there is none.
+        Each comes with the time [s] of the lowest pivot before it. The list is empty if all pivots are rounding.
         """
         found: list[tuple[int, float]] = []
         lowest = highest = around.first
@@ -256,10 +256,9 @@ class BranchCheck:
         if self._left and not np.isfinite(self.good_until):
             t, off, apart = max(self._left, key=lambda x: x[1])
             notes.append(
-                f"it may be on another branch from {_moments([x[0] for x in self._left])}: after the singular "
-                f"configuration at t = {t:.6g} s it is {off:.1e} of the mechanism's length from the "
-                "continued series, "
-                f"and branches are {apart:.1e} apart there"
+                f"the run may be on another branch from {_moments([x[0] for x in self._left])}: after the "
+                f"singular configuration at t = {t:.6g} s it is {off:.1e} of the mechanism's length away from "
+                f"the series that was continued through it, and branches are {apart:.1e} apart there"
             )
         if self._unknown:
             notes.append(
