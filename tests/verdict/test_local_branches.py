@@ -411,6 +411,7 @@ def test_fewer_listed_branches_change_no_classification(make, words):
     assert repr(few).startswith("<Branches of '")
 
 
+@pytest.mark.slow
 def test_notebooks_show_figures_and_tables():
     """A branch is a table of its velocities, and the figure displays itself as an image."""
     found = sarrus.branches(kite())
