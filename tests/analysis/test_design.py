@@ -486,7 +486,9 @@ def test_what_is_missing_is_named():
         sarrus.kinematics(m)
     assert len(sarrus.kinematics(m, [0.0, 0.5, 1.0]).times) == 3
     m.drive("second", "D", sarrus.Polynomial([0, 0.1]))
-    with pytest.raises(sarrus.MechanismError, match=r"2 drives \('ramp', 'second'\).*needs exactly one"):
+    with pytest.raises(
+        sarrus.MechanismError, match=r"2 drives \('ramp', 'second'\).*needs exactly one"
+    ):
         sarrus.design(m)
     m.drives.pop()
     # a wheel that spins freely is named
