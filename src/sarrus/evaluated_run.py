@@ -13,10 +13,10 @@ from . import scene as scene_package
 from . import segments as segment_package
 from . import verdict
 from .arrays import Flags, Floats, Ints, plain_sum
-from .export import LEVELS
 from .located_events import LocatedEvent, describe_events, list_events
 from .mechanism import Mechanism, MechanismError
 from .names import RenamedKeys, pick, warn_renamed
+from .quantity_units import LEVELS
 from .readout import Readout
 from .settings import DEFAULT_TOLERANCE, RunSettings, check_times, read_times
 from .thresholds import ACCURATE_THROUGH, AT_MOMENT, FAR_AWAY, NOISY_FORCE, TIGHTEST_TOLERANCE

@@ -10,7 +10,7 @@ import csv
 import importlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .arrays import Floats
 from .disk import new_file, write_file
 from .hdf5 import make_hdf5
 from .names import shown
+from .quantity_units import LEVELS
 
 if TYPE_CHECKING:
     import h5py
@@ -29,20 +30,6 @@ Columns = dict[str, Floats]
 TIME = "t [s]"
 # rows of a text file written at a time
 ROWS_AT_ONCE = 100_000
-
-
-class Level(NamedTuple):
-    """A level of a motion: the letter before an axis, and the unit, also of the constraints' norm."""
-
-    letter: str
-    unit: str
-
-
-LEVELS = {
-    "position": Level("", "m"),
-    "velocity": Level("v", "m/s"),
-    "acceleration": Level("a", "m/s^2"),
-}
 
 
 class Readable(Protocol):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import segments as segment_package
+from .notebook_display import html_table
 from .thresholds import SIMULTANEOUS
 
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ class LocatedEvent:
         return text + (f"; {_change(self.energy_change)}" if self.energy_change else "")
 
 
+class ListedEvents(tuple[LocatedEvent, ...]):
+    """Events in order of time; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self)} event{'' if len(self) == 1 else 's'}"
+        rows = [
+            (f"{e.time:.9g}", e.name, e.kind, f"{e.value:.9g} {e.unit}", e.action) for e in self
+        ]
+        return html_table(title, ("t [s]", "event", "kind", "value", "action"), rows)
+
+
 def _change(energy: float) -> str:
     return f"{abs(energy):.6g} J {'lost' if energy < 0 else 'gained'}"
 
@@ -80,9 +92,9 @@ def list_events(result: Any) -> tuple[LocatedEvent, ...]:
     """All events of a result, in order of time, simultaneous ones in the order of request."""
     found = result.outcome.events
     if found is None:
-        return ()
+        return ListedEvents()
     unit = result.model.units.energy
-    return tuple(
+    return ListedEvents(
         LocatedEvent(
             name=found.names[n],
             kind=found.kinds[i],

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .arrays import Floats
-from .export import LEVELS, labelled_reactions
+from .export import labelled_reactions
 from .mechanism import Mechanism
 from .names import UnknownNameError, unknown
+from .quantity_units import FRAME, GLOBAL, LEVELS, SAME, SHAKING_FORCE, TIME, UNITS
 from .thresholds import CURVE_NOISE, RATE_CURVE_NOISE
 
 
@@ -189,55 +190,13 @@ def _drawn_values(result: Any, quantity: Quantity) -> tuple[Floats, str]:
 
 Reader = Callable[[], tuple[Floats, Floats | None]]
 
-TIME = "time"
 # shown as they are, although they are rounding
 ACCURACY = ("energy drift", "violation")
-# words and their units; words of points follow from the levels
-UNITS = {
-    **{f"{letter}{axis}": unit for letter, unit in LEVELS.values() for axis in "xyz"},
-    "speed": "m/s",
-    "acceleration": "m/s^2",
-    "angle": "rad",
-    "angular velocity": "rad/s",
-    "angular acceleration": "rad/s^2",
-    "travel": "m",
-    "stroke": "m",
-    "length": "m",
-    "force": "N",
-    "torque": "N m",
-    "power": "W",
-    "reaction": "N",
-    "F": "N",
-    "M": "N m",
-    **{f"F{axis}": "N" for axis in "xyz"},
-    **{f"M{axis}": "N m" for axis in "xyz"},
-}
-GLOBAL = {
-    TIME: "s",
-    "kinetic energy": "J",
-    "potential energy": "J",
-    "total energy": "J",
-    "work": "J",
-    "energy drift": "J",
-    "violation": "m",
-}
-# force on the frame: its magnitude, then its components
-SHAKING_FORCE = "shaking force"
-FRAME = dict.fromkeys((SHAKING_FORCE, *(f"{SHAKING_FORCE} {axis}" for axis in "xyz")), "N")
 # what `sarrus.design` provides over a cycle of the drive
 OF_DESIGN = (
     *("transmission angle", "mechanical advantage", "reflected inertia"),
     *("shaking moment", "instant centre", "time ratio"),
 )
-# synonyms, as used in columns
-SAME = {
-    "drive torque": "torque",
-    "drive force": "force",
-    "drive power": "power",
-    "orientation": "angle",
-    "stroke": "travel",
-    "reaction": "F",
-}
 
 
 def split_quantity(
@@ -271,18 +230,6 @@ def split_quantity(
     # parts and words may be joined by a space
     blank = [name.replace(".", " ") for name in known] if "." not in text else known
     raise unknown(f"'{what}' is not a quantity", text, blank)
-
-
-def unit_of_quantity(what: str) -> str:
-    """Unit of a quantity by its last words; empty if they are unknown."""
-    text = what.strip()
-    ends = [
-        word
-        for word in (*GLOBAL, *FRAME, *UNITS, *SAME)
-        if text == word or text.endswith((f".{word}", f" {word}"))
-    ]
-    word = max(ends, key=len, default="")
-    return {**UNITS, **GLOBAL, **FRAME}.get(SAME.get(word, word), "")
 
 
 def read_quantity(result: Any, what: str) -> Quantity:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.quantities import unit_of_quantity
+from sarrus.quantity_units import unit_of_quantity
 
 
 @pytest.fixture(scope="module")

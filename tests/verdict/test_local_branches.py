@@ -392,6 +392,35 @@ def test_branches_of_a_run_and_of_the_same_configuration():
     assert [b.so_far for b in there] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (kite, "transversal crossing"),
+        (isosceles_slider_crank, "transversal crossing"),
+        (lambda: double_watt(rng(), "tangency"), "tangential bifurcation"),
+    ],
+)
+def test_fewer_listed_branches_change_no_classification(make, words):
+    """What is not listed still crosses or touches what is; the count is a lower bound."""
+    few, all_of_them = sarrus.branches(make(), most=1), sarrus.branches(make())
+    assert len(few) == 1
+    assert not few.complete
+    assert few.count <= all_of_them.count
+    assert few.classes == all_of_them.classes == (words,)
+    assert "1 is listed" in str(few)
+    assert repr(few).startswith("<Branches of '")
+
+
+@pytest.mark.slow
+def test_notebooks_show_figures_and_tables():
+    """A branch is a table of its velocities, and the figure displays itself as an image."""
+    found = sarrus.branches(kite())
+    assert "velocity [m/s]" in found[0]._repr_html_()
+    page = found.plot()
+    assert page._repr_png_().startswith(b"\x89PNG")
+    assert [axes.get_xlabel() for axes in page.axes] == ["x [m]", "x [m]", "travel of N2 [m]"]
+
+
 def test_records_and_words():
     """The record is plain; the notebook shows a table; arguments are checked."""
     import json

@@ -19,10 +19,14 @@ from ..mechanism.files.units import shorten
 from ..mechanism.motion import is_traced
 from ..model.structure import describe
 from ..names import all_suggest, pick, warn_renamed
+from ..notebook_display import html_table
 from ..tracing import PartedError, Tape, TracedNumber, UntracedError, VectorTrace, vector_arithmetic
 
 pandas = module_on_use("pandas")
 xarray = module_on_use("xarray")
+
+# largest number of runs that a notebook shows
+MOST_SHOWN = 10
 
 
 @all_suggest
@@ -99,6 +103,21 @@ class EnsembleResult:
     def __repr__(self) -> str:
         done = int(np.sum(self.status == "done"))
         return f"<EnsembleResult: {len(self)} runs, {done} done, {int(self.fallback.sum())} by `simulate`>"
+
+    def _repr_html_(self) -> str:
+        paths = {path: values for path, values in self.vary.items() if np.ndim(values) == 1}
+        heads = ("run", *paths, "status", "energy drift [J]", "steps")
+        steps = self.counters.get("steps", np.zeros(len(self), dtype=int))
+        rows = [
+            (
+                *(run, *(f"{values[run]:.6g}" for values in paths.values()), self.status[run]),
+                *(f"{self.energy_drift[run]:.2g}", steps[run]),
+            )
+            for run in range(min(len(self), MOST_SHOWN))
+        ]
+        if len(self) > MOST_SHOWN:
+            rows.append(("...",))
+        return html_table(repr(self).strip("<>"), heads, rows)
 
     def notes(self, run: int) -> list[str]:
         """Return decisions of a run that a user should know.

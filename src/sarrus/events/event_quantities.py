@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..export import LEVELS
 from ..kernels import event_series as kernels
 from ..kernels.elements.spring import numbers_of
 from ..kernels.event_series import EventQuantity
@@ -16,6 +15,7 @@ from ..kinematics.configuration import cross
 from ..mechanism.event_requests import Event
 from ..model import Model
 from ..names import UnknownNameError, pick
+from ..quantity_units import LEVELS
 
 # a direction is expressed by the vectors of a body to this
 EXPRESSED = 1e-12

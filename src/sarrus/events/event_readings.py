@@ -12,7 +12,7 @@ from ..arrays import Floats
 from ..kinematics.configuration import next_to
 from ..mechanism import MechanismError
 from ..names import UnknownNameError
-from ..quantities import unit_of_quantity
+from ..quantity_units import unit_of_quantity, word_of_quantity
 from ..result import Result
 from .event_quantities import component
 
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, str] = MappingProxyType({})
 # reads n numbers from n states
 Reader = Callable[[Result], Floats]
-# readings that are norms of vectors: their squares are smooth also where they vanish
+# readings and words of quantities that are norms of vectors: their squares are smooth also where they vanish
 NORMS = ("distance", "speed")
+NORM_WORDS = ("speed", "acceleration", "F", "shaking force")
+# norms in space only; in the plane they have a sign
+SPATIAL_NORM_WORDS = ("M", "angular velocity", "angular acceleration")
 UNITS = {
     "angle": "rad",
     "travel": "m",
@@ -75,6 +78,13 @@ def make_reader(
 
     Raises MechanismError or UnknownNameError, with the name of the event.
     """
+    read, unit = _find_reader(event, states, idle)
+    for problem in event.unit_problems(unit):
+        raise MechanismError(problem)
+    return read, unit
+
+
+def _find_reader(event: Event, states: Result, idle: Mapping[str, str]) -> tuple[Reader, str]:
     idles = [name for name in idle if name not in states.model.readings.drives]
     if event.reading == "drive" and event.of in idles:
         return lambda r: np.zeros(len(r.times)), idle[event.of]
@@ -94,9 +104,23 @@ def make_reader(
     unit = UNITS.get(event.reading, "")
     if event.reading in ("quantity", "coordinate") and isinstance(event.of, str):
         unit = unit_of_quantity(event.of)
+    if event.reading == "force" and event.of in states.model.readings.torsions:
+        unit = "N m"
     if event.reading == "drive":
         unit = "N m" if states.model.readings.drives[event.of].turns else "N"
     return read, unit
+
+
+def is_norm(event: Event, dimension: int) -> bool:
+    """Whether an event reads the norm of a vector."""
+    if event.reading in NORMS:
+        return True
+    if event.reading != "quantity" or not isinstance(event.of, str):
+        return False
+    word = word_of_quantity(event.of)
+    # a negative value is never reached, but its square is
+    possible = event.equals is None or event.equals >= 0.0
+    return possible and word in (*NORM_WORDS, *SPATIAL_NORM_WORDS * (dimension == 3))
 
 
 def bind_reader(event: Event, states: Result) -> Reader:

@@ -39,7 +39,7 @@ from ..model import Model
 from ..thresholds import EVENT_BAND, EVENT_ROUNDING, SIMULTANEOUS
 from . import interpolants
 from .event_quantities import make_quantity
-from .event_readings import NORMS, NOTHING, EventStates, Reader, make_reader, usual_size
+from .event_readings import NOTHING, EventStates, Reader, is_norm, make_reader, usual_size
 from .interpolants import Interpolants
 
 RISING, FALLING, TANGENT = "rising", "falling", "tangent"
@@ -97,6 +97,7 @@ class EventSource:
     ) -> None:
         self._event, self._start, self._idle = event, start, idle
         made = make_quantity(event, model)
+        self.is_norm = is_norm(event, model.dimension)
         self.quantity: EventQuantity | None = None
         # turn_key: the name by which turns of an angle are counted
         self.unit = self.turn_key = ""
@@ -130,7 +131,7 @@ class Track:
         self, event: Event, source: EventSource, tolerance: float, before: TrackState, angle: float
     ) -> None:
         self.event, self.source, self.unit = event, source, source.unit
-        self.squares = event.reading in NORMS
+        self.squares = source.is_norm
         self.extremes = zeros.NONE
         if event.extreme:
             self.extremes = zeros.OF_SQUARES if self.squares else zeros.OF_VALUES

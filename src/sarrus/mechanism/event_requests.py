@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import describe_known
+from ..quantity_units import unit_of_quantity
 from .actions import Action, read_actions
-from .elements import GROUND, MechanismError, as_number, as_word
+from .elements import GROUND, MechanismError, as_number, as_word, load_units
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-# quantities an event can read, and the kind of unit of their values
-READINGS = {
-    "angle": "ANGLE",
-    "travel": "LENGTH",
-    "distance": "LENGTH",
-    "coordinate": "LENGTH",
-    "speed": "VELOCITY",
-    "force": "FORCE",
-    "drive": "",
-    "energy": "",
-    "quantity": "",
-    "function": "",
+# quantities an event can read, and SI units of their values; of two, the mechanism decides
+FORCES = ("N", "N m")
+READINGS: dict[str, tuple[str, ...]] = {
+    "angle": ("rad",),
+    "travel": ("m",),
+    "distance": ("m",),
+    "coordinate": (),
+    "speed": ("m/s",),
+    "force": FORCES,
+    "drive": FORCES,
+    "energy": ("J",),
+    "quantity": (),
+    "function": ("",),
 }
 ENERGIES = ("kinetic", "potential", "total")
 ANY, MAXIMUM, MINIMUM = "any", "maximum", "minimum"
@@ -40,7 +42,7 @@ class Event:
     name: its name in reports; reading: one of READINGS, of: the names or the function that it reads; equals: the
     value (SI), None for extremes; direction: 1 rising, -1 falling, 0 both; extreme: which ones; terminal: whether
     the run ends there; count: how many occurrences are of interest, None for all; then: what it does to the
-    mechanism at each occurrence.
+    mechanism at each occurrence; unit: in which the value was given, if the mechanism decides whether it fits.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Event:
     terminal: bool
     count: int | None
     then: tuple[Action, ...] = ()
+    unit: str = ""
 
     def __repr__(self) -> str:
         return f"<Event '{self.name}'{', terminal' if self.terminal else ''}>"
@@ -97,10 +100,27 @@ class Event:
             "drive": [*m.prescribers],
         }
         names = self.of if isinstance(self.of, tuple) else [self.of]
+        if self.unit and self.of in known[self.reading]:
+            yield from self.unit_problems(_unit_of_force(m, self.reading, self.of))
         for name in names if self.reading in known else []:
             if name not in known[self.reading]:
                 near = describe_known(name, known[self.reading])
                 yield f"event '{self.name}': nothing of which a {self.reading} is read is called '{name}'; {near}"
+
+    def unit_problems(self, unit: str) -> Iterator[str]:
+        """Problems of the unit in which the value was given, if the quantity has this one [SI]."""
+        if self.unit and self.unit != unit:
+            units = load_units()
+            given, expected = units.kind_of_unit(self.unit), units.kind_of_unit(unit)
+            yield f"event '{self.name}', equals: given is {given.name}; {units.wanted(expected)}"
+
+
+def _unit_of_force(m: Mechanism, reading: str, name: str) -> str:
+    """Unit of a spring, torsion, drive, stop or lock of a mechanism."""
+    if reading == "force":
+        return "N m" if any(torsion.name == name for torsion in m.torsions) else "N"
+    turned = {j.name for j in m.joints if j.kind.row.coordinate == "angle"}
+    return "N m" if m.prescribers[name] in turned else "N"
 
 
 def when(
@@ -131,7 +151,7 @@ def when(
         force="spring"; drive="motor", its force or torque; energy="kinetic", "potential" or "total". The quantity
         "time" is the time itself.
     equals
-        The value to reach, in SI, or with a unit like "30 deg".
+        The value to reach, in SI, or with a unit of the quantity like "30 deg" or "30 N m".
     rising, falling
         Only where the quantity rises or falls through the value. Default: both directions.
     extreme
@@ -177,7 +197,7 @@ def when(
         raise MechanismError(
             f"{what}: extremes have no direction; give extreme='maximum' or 'minimum'"
         )
-    value = None if equals is None else _value(equals, kind, of, what)
+    value, unit = (None, "") if equals is None else _value(equals, kind, of, what)
     title = _title(kind, of) + (f" {extremes} extreme" if extremes == ANY else f" {extremes}")
     if value is not None:
         title = f"{_title(kind, of)} = {value:g}"
@@ -191,6 +211,7 @@ def when(
         terminal=bool(terminal),
         count=_count(count, bool(terminal), what),
         then=read_actions(then, what),
+        unit=unit,
     )
 
 
@@ -237,16 +258,40 @@ def _title(kind: str, of: Any) -> str:
     return names if kind in ("quantity", "coordinate") else f"{kind} {names}"
 
 
-def _value(given: float | str, kind: str, of: Any, what: str) -> float:
-    unit = READINGS[kind] or "NUMBER"
-    if kind == "coordinate" and of.rpartition(".")[2][:1] == "v":
-        unit = "VELOCITY"
-    value = as_number(given, f"{what}, equals", unit)
-    if not np.isfinite(value):
-        raise MechanismError(f"{what}: equals = {value:g}; give a finite number")
-    if kind in ("distance", "speed") and value < 0:
-        raise MechanismError(f"{what}: equals = {value:g}, but a {kind} is never negative")
-    return float(value)
+def _value(given: float | str, kind: str, of: Any, what: str) -> tuple[float, str]:
+    """The value in SI; and its unit, if one is given and only the mechanism decides whether it fits."""
+    possible = READINGS[kind] or _units_of_words(of)
+    value, unit = _in_si(given, possible, what) if isinstance(given, str) else (given, "")
+    number = as_number(value, f"{what}, equals")
+    if not np.isfinite(number):
+        raise MechanismError(f"{what}: equals = {number:g}; give a finite number")
+    if kind in ("distance", "speed") and number < 0:
+        raise MechanismError(f"{what}: equals = {number:g}, but a {kind} is never negative")
+    return float(number), unit if len(possible) > 1 else ""
+
+
+def _units_of_words(of: Any) -> tuple[str, ...]:
+    """The unit of a quantity or of a sum, none if its words are unknown; an empty one if the parts differ."""
+    found = {unit_of_quantity(name) for name in (of if isinstance(of, dict) else [of])}
+    if "" in found:
+        # the run names what is unknown
+        return ()
+    return tuple(found) if len(found) == 1 else ("",)
+
+
+def _in_si(given: str, possible: tuple[str, ...], what: str) -> tuple[float, str]:
+    """The number in SI of a text such as "30 N m", and the SI unit of its dimension; possible: any if empty."""
+    units = load_units()
+    kinds = [units.kind_of_unit(unit) for unit in possible] or [units.NUMBER]
+    try:
+        found = units.parse_for(given, kinds[0])
+        fits = [kind for kind in kinds if kind.dimension == found.dimension]
+        if possible and not fits:
+            return units.as_kind(found, kinds[0]), ""
+    except units.UnitError as error:
+        others = "".join(f"; or {units.wanted(kind)}" for kind in kinds[1:])
+        raise MechanismError(f"{what}, equals: {error}{others}") from None
+    return found.value, fits[0].unit if fits else ""
 
 
 def _extreme(given: bool | str, what: str) -> str:

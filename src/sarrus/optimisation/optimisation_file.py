@@ -21,7 +21,7 @@ from ..mechanism.files.model_schema import SCHEMA_ID, Section, known_keys
 from ..mechanism.files.paths import nearest, split_path, unit_at
 from ..mechanism.files.schema_values import Name, Number, Time
 from ..mechanism.files.units import UnitError, shorten
-from ..quantities import unit_of_quantity
+from ..quantity_units import unit_of_quantity
 from .measures import WORDS
 from .optimisation_problem import BOUNDS, OptimisationProblem, make_problem
 from .search import METHODS

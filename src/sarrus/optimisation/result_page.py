@@ -9,7 +9,8 @@ from html import escape
 import numpy as np
 
 from ..arrays import Floats
-from ..quantities import read_quantity, unit_of_quantity
+from ..quantities import read_quantity
+from ..quantity_units import unit_of_quantity
 from ..report.curves import read_curves
 from ..report.html_page import figures_html, grid, render, section, sentences, table
 from ..report.plots import Curve, Plot, stack

@@ -18,7 +18,8 @@ from ..arrays import Floats
 from ..ensemble.front_end import simulate_many
 from ..mechanism import Mechanism, MechanismError
 from ..notebook_display import Sentences
-from ..quantities import read_quantity, unit_of_quantity
+from ..quantities import read_quantity
+from ..quantity_units import unit_of_quantity
 from ..result import Result
 from ..sensitivities.run_derivatives import RunDerivatives
 from ..sensitivities.run_parameters import DrawnParameters, RecipeParameters

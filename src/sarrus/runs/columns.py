@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..export import LEVELS, Columns, point_columns, without_units
+from ..export import Columns, point_columns, without_units
+from ..quantity_units import LEVELS
 from ..result import Result
 
 __all__ = [

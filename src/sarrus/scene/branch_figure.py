@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
-from .draw import new_figure
+from .draw import new_shown_figure
 
 if TYPE_CHECKING:
     from ..model import Model
 
 # number of points if none are named, and of points whose travels are drawn together
 CHOSEN, MOST_PANELS = 2, 3
+# largest number of intervals between ticks
+TICKS = 5
 # a path shorter than this fraction of the longest is a point
 STILL = 1e-6
 
@@ -30,7 +32,7 @@ def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[st
     names = list(points) or distinguishing_points(model, paths)
     together = 1 < len(names) <= MOST_PANELS and bool(paths)
     panels = max(len(names), 1) + together
-    page = new_figure(figsize=(3.4 * panels + 0.6, 3.4), layout="constrained")
+    page = new_shown_figure(figsize=(3.4 * panels + 0.6, 3.4), layout="constrained")
     spatial = model.dimension == 3
     for k, name in enumerate(names):
         axes = page.add_subplot(1, panels, k + 1, projection="3d" if spatial else None)
@@ -40,9 +42,9 @@ def draw_branches(model: Model, q: Floats, paths: list[Floats], points: tuple[st
         here = point_path(model, q, name, np.zeros((1, len(q))))
         axes.plot(*here.T, "o", color="black", ms=4)
         axes.set_title(name, fontsize=9)
+        _label(axes, [f"{axis} [m]" for axis in "xyz"[: model.dimension]])
         if not spatial:
             axes.set_aspect("equal", adjustable="datalim")
-        axes.tick_params(labelsize=7)
     if together:
         _draw_together(page, panels, names, [travels(model, name, paths) for name in names])
     if names and paths:
@@ -57,10 +59,15 @@ def _draw_together(page: Any, panels: int, names: list[str], travel: list[list[F
     for i, together in enumerate(zip(*travel, strict=True)):
         axes.plot(*together, marker=".", ms=3, lw=1.4, color=f"C{i % 10}")
     axes.plot(*([0.0] for _ in names), "o", color="black", ms=4)
-    setters = (axes.set_xlabel, axes.set_ylabel, *([axes.set_zlabel] if spatial else []))
-    for put, name in zip(setters, names, strict=True):
-        put(f"travel of {name} [m]", fontsize=7)
+    _label(axes, [f"travel of {name} [m]" for name in names])
     axes.set_title(" and ".join((", ".join(names[:-1]), names[-1])), fontsize=9)
+
+
+def _label(axes: Any, labels: list[str]) -> None:
+    """Labels of the axes, and so few ticks that their numbers do not overlap."""
+    for axis, label in zip("xyz", labels, strict=False):
+        getattr(axes, f"set_{axis}label")(label, fontsize=7)
+        axes.locator_params(axis=axis, nbins=TICKS)
     axes.tick_params(labelsize=7)
 
 

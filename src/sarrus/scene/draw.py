@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -324,3 +325,18 @@ def new_figure(kind: Any = None, **given: Any) -> Any:
     page = (kind or figure_module.Figure)(**given)
     agg.FigureCanvasAgg(page)
     return page
+
+
+def new_shown_figure(**given: Any) -> Any:
+    """A figure that a notebook shows without a magic command."""
+    Figure: Any = figure_module.Figure
+
+    class ShownFigure(Figure):
+        """A figure that renders itself as an image."""
+
+        def _repr_png_(self) -> bytes:
+            content = io.BytesIO()
+            self.savefig(content, format="png", dpi=90)
+            return content.getvalue()
+
+    return new_figure(ShownFigure, **given)

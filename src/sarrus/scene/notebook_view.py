@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Floats
 from ..mechanism import Mechanism, MechanismError, check_mechanism
 from ..mechanism.mechanism import PARTS
-from .draw import ACCENT, PAPER, PURPLE, Picture, as_shown, figure_module, new_figure
+from .draw import ACCENT, PAPER, PURPLE, Picture, as_shown, new_shown_figure
 from .scene import Scene
 from .sketch import Sketch, make_sketch
 
@@ -65,7 +65,7 @@ def read_side(
 def make_figure(scene: Scene, sides: Sequence[ResultCurves]) -> Any:
     """A figure: the mechanism at its last output, and panels of curves; sides: of one or more results."""
     rows = max(len(sides[0].panels), 1)
-    page = _new_figure(figsize=(9.0, max(3.4, 0.7 + 1.25 * rows)), layout="constrained")
+    page = new_shown_figure(figsize=(9.0, max(3.4, 0.7 + 1.25 * rows)), layout="constrained")
     left, right = page.subfigures(1, 2, width_ratios=(1.0, 1.5))
     axes = right.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
     for panel, label in zip(axes, sides[0].panels, strict=False):
@@ -140,21 +140,6 @@ def _named(letter: str, sides: Sequence[ResultCurves], n: int) -> str:
     return ", ".join(w for w in (letter, word) if w)
 
 
-def _new_figure(**given: Any) -> Any:
-    """A figure that a notebook shows without a magic command."""
-    Figure: Any = figure_module.Figure
-
-    class ShownFigure(Figure):
-        """A figure that renders itself as an image."""
-
-        def _repr_png_(self) -> bytes:
-            content = io.BytesIO()
-            self.savefig(content, format="png", dpi=90)
-            return content.getvalue()
-
-    return new_figure(ShownFigure, **given)
-
-
 def _stacked(label: str) -> str:
     """A long label split into lines that are not longer than a panel is high: name, words, unit."""
     if len(label) <= LABEL_WIDTH:
@@ -175,7 +160,7 @@ def draw_mechanism(mechanism: Mechanism) -> Any:
     sketch = make_sketch(mechanism)
     places = np.array(sketch.places).reshape(1, -1, sketch.dimension)
     scene = Scene(sketch, np.zeros(1), places, np.zeros_like(places), 0.0)
-    page = _new_figure(figsize=(6.0, 4.0))
+    page = new_shown_figure(figsize=(6.0, 4.0))
     axes = page.add_axes((0.02, 0.02, 0.96, 0.9))
     picture = Picture(scene, axes)
     picture.show(0.0)

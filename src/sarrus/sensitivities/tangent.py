@@ -12,14 +12,15 @@ import numpy as np
 from ..arrays import Floats
 from ..events.event_readings import bind_reader
 from ..events.finder import TANGENT
-from ..export import LEVELS
 from ..kernels.dual import RATES
 from ..kinematics.constraints import Constraints
 from ..mechanism.event_requests import Event
 from ..methods import Record
 from ..model import Model
 from ..model.structure import describe, with_numbers
-from ..quantities import GLOBAL, list_owners, read_quantity, split_quantity
+from ..notebook_display import html_table
+from ..quantities import list_owners, read_quantity, split_quantity
+from ..quantity_units import GLOBAL, LEVELS
 from ..result import Result
 from ..tangent_numbers import split_tangents
 from .run_parameters import RunParameter
@@ -99,6 +100,20 @@ class Sensitivity:
 
     def __repr__(self) -> str:
         return f"<Sensitivity of '{self.quantity}' wrt {self.wrt}: {self.validity}>"
+
+    def _repr_html_(self) -> str:
+        columns = (
+            np.reshape(self.values, (len(self.times), -1)).T if len(self.times) else self.values[:0]
+        )
+        rows = [
+            (
+                self.quantity if len(columns) == 1 else f"{self.quantity} {'xyz'[i]}",
+                *(f"{x:.6g}" for x in (column[0], np.min(column), np.max(column), column[-1])),
+            )
+            for i, column in enumerate(columns)
+        ]
+        title = f"Derivative of '{self.quantity}' with respect to {self.wrt}: {self.validity}"
+        return html_table(title, ("", "at the start", "smallest", "largest", "at the end"), rows)
 
 
 class MovedRecord(Record):

@@ -23,15 +23,8 @@ from ..mechanism.files import units
 from ..mechanism.files.paths import nearest
 from ..mechanism.files.units import UnitError, shorten
 from ..model import make_model
-from ..quantities import (
-    FRAME,
-    GLOBAL,
-    UNITS,
-    find_quantity,
-    pin_angles,
-    split_quantity,
-    unit_of_quantity,
-)
+from ..quantities import find_quantity, pin_angles, split_quantity
+from ..quantity_units import FRAME, GLOBAL, UNITS, unit_of_quantity
 from ..readout import QuantityNames
 from ..user_methods import MOST_BYTES
 from . import study_schema

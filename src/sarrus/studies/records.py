@@ -15,7 +15,8 @@ from ..arrays import Floats
 from ..inspect import inspect
 from ..mechanism import Mechanism, MechanismError
 from ..mechanism.files import units
-from ..quantities import Quantity, read_quantity, unit_of_quantity
+from ..quantities import Quantity, read_quantity
+from ..quantity_units import unit_of_quantity
 from ..result import Result
 from ..runs.columns import LEVELS
 from .study import StudyRecord

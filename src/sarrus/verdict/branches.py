@@ -19,7 +19,7 @@ from ..arrays import Floats, plain_sum
 from ..kinematics.configuration import LINK, read_spins
 from ..kinematics.constraints import Constraints
 from ..names import warn_renamed
-from ..notebook_display import Sentences
+from ..notebook_display import Sentences, html_table
 from ..thresholds import SAME_BRANCH, SHOWN_ZERO
 from .joint_equations import JointEquations, make_joint_equations
 from .local.analysis import Analysis, LocalBranch, analyse
@@ -199,6 +199,10 @@ class Branch:
         along = "" if self.dimension == 1 else "for example "
         return f"{self._origin}{self.kind}; velocities {along}{', '.join(words[:MOST_WORDS])}{more}{rest}"
 
+    def _repr_html_(self) -> str:
+        rows = [(name, _vector(v)) for name, v in self.velocities.items()]
+        return html_table(f"{self._origin}{self.kind}", ("point", "velocity [m/s]"), rows)
+
     @property
     def reversed(self) -> Branch:
         """The same branch in the opposite direction; a cusp is one-sided, so its two ends are swapped."""
@@ -290,6 +294,10 @@ class Branches(Sentences):
     model: Model | None = field(default=None, repr=False)
     coordinates: Floats | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        least = "" if self.complete else "at least "
+        return f"<Branches of '{self.name}': {self.classification}, {least}{self.count}>"
+
     @property
     def classification(self) -> str:
         """The first of the classes."""
@@ -361,7 +369,9 @@ class Branches(Sentences):
         return trace(self.model, self.coordinates, branch, steps)
 
     def plot(self, *points: str) -> Any:
-        """A matplotlib figure: the mechanism, and the paths of points along each branch, in one colour each.
+        """A matplotlib figure: the paths of points along each branch, in one colour each.
+
+        Two or three points have a further panel, with the travel of each as a coordinate.
 
         Parameters
         ----------
@@ -475,12 +485,16 @@ def _classify(found: Analysis) -> tuple[str, ...]:
     groups = [b.group for b in branches]
     contained = len(branches) <= MOST_LINES and _share_tangents(branches)
     largest = max((b.dimension for b in branches), default=0)
+    # branches that are not listed touch those with a contact, and cross the others
+    hidden = found.count > len(branches)
+    crossed = len(set(groups)) > 1 or (hidden and any(not b.contact for b in branches))
+    touched = len(set(groups)) < len(groups) or (hidden and any(b.contact for b in branches))
     words = {
         UNDECIDED: found.undecided > 0,
         ISOLATED: found.dof == 0,
         CUSP: any(b.ways == 1 for b in branches),
-        TANGENTIAL: len(set(groups)) < len(groups) or contained,
-        TRANSVERSAL: (found.count > 1 and len(set(groups)) > 1) or any(b.curved for b in branches),
+        TANGENTIAL: touched or contained,
+        TRANSVERSAL: (found.count > 1 and crossed) or any(b.curved for b in branches),
         SHAKY: found.dof > 0
         and (
             (not branches and not found.undecided)
@@ -563,14 +577,16 @@ def _branch_sentences(x: Branches) -> Iterator[str]:
         yield f"{one} {shape}: the motion crosses itself here."
     touching = [b.contact for b in x.branches if b.contact]
     if touching:
+        have, part = ("has", "separates") if len(touching) == 1 else ("have", "separate")
         yield (
-            f"{len(touching)} have a common tangent with another one and separate as s^{min(touching):g}"
+            f"{len(touching)} {have} a common tangent with another one and {part} as s^{min(touching):g}"
             f"{f' to s^{max(touching):g}' if max(touching) > min(touching) else ''}."
         )
     if len(x.dimensions) > 1:
         yield f"Their mobilities are {' and '.join(str(d) for d in x.dimensions)}."
     if not x.complete:
-        yield f"{len(x.branches)} are listed; give a larger most= for more."
+        are = "is" if len(x.branches) == 1 else "are"
+        yield f"{len(x.branches)} {are} listed; give a larger most= for more."
 
 
 def _records(site: BranchSite, found: tuple[LocalBranch, ...]) -> list[Branch]:

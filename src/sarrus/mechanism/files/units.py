@@ -51,9 +51,13 @@ FREQUENCY = Kind("a frequency", (0, 0, -1, 0), "Hz", "2 Hz")
 VELOCITY = Kind("a velocity", (1, 0, -1, 0), "m/s", "1.5 m/s")
 ANGULAR_VELOCITY = Kind("an angular velocity", (0, 0, -1, 1), "rad/s", "60 rpm")
 ACCELERATION = Kind("an acceleration", (1, 0, -2, 0), "m/s^2", "9.81 m/s^2")
+ANGULAR_ACCELERATION = Kind("an angular acceleration", (0, 0, -2, 1), "rad/s^2", "2 rad/s^2")
 INERTIA = Kind("an inertia", (2, 1, 0, 0), "kg m^2", "0.1 kg m^2")
 FORCE = Kind("a force", (1, 1, -2, 0), "N", "5 N")
 TORQUE = Kind("a torque", (2, 1, -2, 0), "N m", "3 N m")
+# not in KINDS: its dimension is that of a torque
+ENERGY = Kind("an energy", (2, 1, -2, 0), "J", "5 J")
+POWER = Kind("a power", (2, 1, -3, 0), "W", "20 W")
 STIFFNESS = Kind("a stiffness", (0, 1, -2, 0), "N/m", "5 N/mm")
 DAMPING = Kind("a damping", (0, 1, -1, 0), "N s/m", "2 N s/m")
 TORSIONAL_STIFFNESS = Kind("a torsional stiffness", (2, 1, -2, -1), "N m/rad", "3 N m/rad")
@@ -68,9 +72,11 @@ KINDS = (
     VELOCITY,
     ANGULAR_VELOCITY,
     ACCELERATION,
+    ANGULAR_ACCELERATION,
     INERTIA,
     FORCE,
     TORQUE,
+    POWER,
     STIFFNESS,
     DAMPING,
     TORSIONAL_STIFFNESS,
@@ -107,7 +113,9 @@ _UNITS: dict[str, tuple[Fraction, int, Dimension]] = {
     "kN": (Fraction(1000), 0, FORCE.dimension),
     "MN": (Fraction(10**6), 0, FORCE.dimension),
     "lbf": (Fraction(45359237, 10**8) * Fraction(980665, 10**5), 0, FORCE.dimension),
-    "J": (Fraction(1), 0, TORQUE.dimension),
+    "J": (Fraction(1), 0, ENERGY.dimension),
+    "W": (Fraction(1), 0, POWER.dimension),
+    "kW": (Fraction(1000), 0, POWER.dimension),
 }
 _OTHER_SPELLINGS = {"°": "deg", "µm": "um", "μm": "um", "µs": "us", "μs": "us"}
 UNITS = tuple(_UNITS)
@@ -116,7 +124,7 @@ SPELT_OUT = {
     "meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "inch": "in", "inche": "in", "foot": "ft",
     "feet": "ft", "gram": "g", "kilogram": "kg", "ton": "t", "tonne": "t", "pound": "lb", "second": "s",
     "sec": "s", "minute": "min", "hour": "h", "radian": "rad", "degree": "deg", "grad": "deg", "turn": "rev",
-    "newton": "N", "joule": "J", "hertz": "Hz", "nm": "N m",
+    "newton": "N", "joule": "J", "watt": "W", "hertz": "Hz", "nm": "N m",
 }  # fmt: skip
 
 # longer texts are not numbers of anybody; without the bound a fraction could fill the memory
@@ -211,6 +219,11 @@ def in_si(given: object, kind: Kind) -> float:
     if _is_plain(given):
         return given
     return as_kind(parse_for(given, kind), kind)
+
+
+def kind_of_unit(unit: str) -> Kind:
+    """The kind whose SI unit this is; that of plain numbers if there is none."""
+    return next((kind for kind in (*KINDS, ENERGY) if kind.unit == unit), NUMBER)
 
 
 def rate_of(kind: Kind, power: int) -> Kind:
