@@ -188,7 +188,7 @@ REQUIRED = {
 
 
 def _needs(mechanism: Mechanism) -> set[str]:
-    """Return the capabilities that a mechanism requires; lists missing in ASKED are reported by their own name."""
+    """Return the capabilities that a mechanism requires; lists missing in REQUIRED go by their own name."""
     # limits are left out with a note
     return {
         REQUIRED.get(name, name) for name in LOADS if name != "limits" and getattr(mechanism, name)
