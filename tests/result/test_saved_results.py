@@ -134,8 +134,8 @@ def answer(result, name, arguments, folder):
     if name in ("save_csv", "save_drawing", "save_gltf"):
         return value.read_bytes()
     if name == "sensitivity":
-        # the run behind it has clock readings; the derivatives are what is compared
-        return replace(value, tangent=None)
+        # the run that it was read from has clock readings; everything that users read is compared
+        return replace(value, tangent=None), value.energy_error
     if name in ("save", "save_parquet", "save_hdf5"):
         return None
     if name == "to_dataframe":
