@@ -17,7 +17,7 @@ from .arrays import Flags, Floats, plain_sum
 from .kinematics.constraints import Constraints
 from .kinematics.gap_closing import DENSE
 from .mechanism import Mechanism, MechanismError
-from .names import suggests
+from .names import counted, suggests
 from .notebook_display import Sentences
 from .settings import BRANCHES
 from .simulate import simulate
@@ -257,8 +257,8 @@ class _Auditor:
         out = int(np.sum(~self._known))
         more = f", without {out} at which reactions are unbounded or undetermined" if out else ""
         if len(checked) < len(e.bodies):
-            more += f"; {len(e.bodies) - len(checked)} bodies with couplings are not checked"
-        where = f"{len(checked)} bodies, {len(left)} outputs{more}"
+            more += f"; {counted(len(e.bodies) - len(checked), 'body', 'bodies')} with couplings not checked"
+        where = f"{counted(len(checked), 'body', 'bodies')}, {counted(len(left), 'output')}{more}"
         what = "reactions and accelerations differ by at most {} of the largest force"
         if not worst <= UNBALANCED:
             t, b = np.unravel_index(int(left.max(axis=2).argmax()), left.shape[:2])
@@ -291,7 +291,7 @@ class _Auditor:
         left = np.abs(parts.sum(axis=1) - given)[np.isfinite(given) & self._known]
         source = "the drives" if result.mechanism.drives else "applied forces"
         what = f"dE/dt and the power of {source} differ by at most {{}} of force times speed"
-        where = f"{len(left)} outputs"
+        where = counted(len(left), "output")
         return _check(
             "Rate of energy", float(left.max(initial=0.0)) / scale, self._allowed, what, where
         )
@@ -329,9 +329,10 @@ class _Auditor:
         # small swings about a singular configuration are close to it all the time
         low = np.flatnonzero(smallest < NEAR_VALUE * min(float(smallest.max()), 1.0))
         lost = [t for t in result.times[low] if not self._is_explained(float(t), times)]
-        count = len(result.crossings)
-        where = f"{count} crossings; {len(low)} outputs are close to singular, {len(lost)} of them "
-        where += "away from crossings"
+        where = (
+            f"{counted(len(result.crossings), 'crossing')}; outputs close to singular: {len(low)}, "
+        )
+        where += f"{len(lost)} of them away from crossings"
         regular = [c.time for c in result.crossings if not self._loses_rank(c)]
         if regular:
             where += f"; the rank does not drop at t = {regular[0]:.6g} s"
@@ -366,7 +367,7 @@ class _Auditor:
             result.model, crossing.equations, crossing.coordinates, -crossing.rates
         )
         missing = [n for n, b in enumerate(listed) if not _is_among(b, back)]
-        where = f"{len(listed)} branches"
+        where = counted(len(listed), "branch", "branches")
         if not any(b.so_far for b in listed):
             where += ", none of them led to the crossing"
         if missing or len(back) != len(listed):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import segments as segment_package
+from .names import counted
 from .notebook_display import html_table
 from .thresholds import SIMULTANEOUS
 
@@ -54,7 +55,7 @@ class ListedEvents(tuple[LocatedEvent, ...]):
     """Events in order of time; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
-        title = f"{len(self)} event{'' if len(self) == 1 else 's'}"
+        title = counted(len(self), "event")
         rows = [
             (f"{e.time:.9g}", e.name, e.kind, f"{e.value:.9g} {e.unit}", e.action) for e in self
         ]

@@ -47,6 +47,11 @@ def short(number: float) -> str:
         return f"{'-' if number < 0 else ''}1e{len(str(abs(int(number)))) - 1}"
 
 
+def counted(n: int, one: str, more: str | None = None) -> str:
+    """A number with its noun in the singular or plural: `1 body`, `2 bodies`."""
+    return f"{n} {one if n == 1 else more or one + 's'}"
+
+
 def suggests(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator: for an unknown keyword argument, the TypeError suggests the one probably meant.
 

@@ -80,6 +80,8 @@ def test_polynomials_are_lists():
 def test_dir_shows_public_names_only():
     """What a notebook completes is what is documented."""
     assert set(dir(sarrus)) == {*sarrus.__all__, "__version__"}
+    for module in (sarrus.problems, sarrus.formats):
+        assert set(dir(module)) == set(module.__all__)
 
 
 def test_misspelt_arguments_are_found():

@@ -187,3 +187,8 @@ def _kind(file: Path) -> str:
             f"{file.name}: its root is <{root}>; <mujoco> (MJCF) and <robot> (URDF) are read"
         )
     return known[root]
+
+
+def __dir__() -> list[str]:
+    """The public names only."""
+    return sorted(__all__)

@@ -139,3 +139,8 @@ def _maker(problem: str) -> Maker:
 def _installed() -> dict[str, EntryPoint]:
     """Return the problems of installed packages, by id."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def __dir__() -> list[str]:
+    """The public names only."""
+    return sorted(__all__)

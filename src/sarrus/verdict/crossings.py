@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats
+from ..names import counted
 from ..notebook_display import Sentences, html_table
 from ..thresholds import AT_MOMENT, LEAST_ZERO, MOST_ZERO
 from .branches import Branches, find_branches
@@ -75,7 +76,7 @@ class ListedMoments(tuple[Any, ...]):
     """Crossings or near misses in order of time; a notebook shows them as a table."""
 
     def _repr_html_(self) -> str:
-        title = f"{len(self)} moment{'' if len(self) == 1 else 's'}"
+        title = counted(len(self), "moment")
         rows = [(f"{m.time:.9g}", m.rank_nearby.rank, m.rank.rank, str(m)) for m in self]
         return html_table(title, ("t [s]", "rank before", "rank here", "what"), rows)
 

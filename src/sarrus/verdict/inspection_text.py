@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..names import counted
 from ..thresholds import MISFIT
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ def describe_moments(crossings: Sequence[Crossing], misses: Sequence[NearMiss]) 
         times = ", ".join(f"{c.time:.9g}" for c in crossings[:3])
         rises = {f"{c.mobility_motion} to {c.mobility_here}" for c in crossings}
         lines.append(
-            f"{_many(len(crossings), 'crossing')} at t = {times}{', ...' if len(crossings) > 3 else ''} s: the "
+            f"{counted(len(crossings), 'crossing')} at t = {times}{', ...' if len(crossings) > 3 else ''} s: the "
             f"mobility rises from {' or '.join(sorted(rises))}"
         )
     if misses:
         least = min(misses, key=lambda c: c.value)
         lines.append(
-            f"{_many(len(misses), 'near-singular moment')}, the closest at t = {least.time:.9g} s (smallest "
+            f"{counted(len(misses), 'near-singular moment')}, the closest at t = {least.time:.9g} s (smallest "
             f"singular value {least.value:.1e})"
         )
     return lines
@@ -55,7 +56,7 @@ def state_dof(x: Inspection) -> str:
     m = x.mobility
     idle = len(m.idle_spins)
     number = m.motion - idle
-    text = _many(number, "degree of freedom", "degrees of freedom")
+    text = counted(number, "degree of freedom", "degrees of freedom")
     if m.here != m.motion:
         text += f" ({m.here - idle} instantaneously)"
     prescribed = number - _left_by(x) if x.driven else 0
@@ -79,7 +80,7 @@ def _state_redundancy(x: Inspection) -> str:
     here, motion = x.mobility.redundant_here, x.mobility.redundant_motion
     if not here:
         return "no redundant constraints"
-    text = _many(here, "redundant constraint")
+    text = counted(here, "redundant constraint")
     if motion == here:
         return text
     return f"{text} here, {motion or 'none'} nearby"
@@ -93,7 +94,7 @@ def _state_singularity(x: Inspection) -> str:
 def print_lines(x: Inspection) -> list[str]:
     """All printed lines, including the dependent sets and remedies."""
     kind = "planar" if x.dimension == 2 else "spatial"
-    size = f"{kind}, {_many(x.bodies, 'body', 'bodies')}, {_many(x.joints, 'joint')}"
+    size = f"{kind}, {counted(x.bodies, 'body', 'bodies')}, {counted(x.joints, 'joint')}"
     summary, *sentences = x.sentences
     lines = [summary, f"{x.mechanism}: {size}", *sentences]
     if x.redundancy.sets:
@@ -141,7 +142,7 @@ def write_sentences(x: Inspection) -> Iterator[str]:
     if m.free_bodies:
         yield f"Without any joint: {_names(m.free_bodies)}."
     if m.idle_spins:
-        spins = _many(len(m.idle_spins), "idle spin")
+        spins = counted(len(m.idle_spins), "idle spin")
         yield f"The mobilities include {spins} of thin bodies about their axes: {_names(m.idle_spins)}."
 
 
@@ -160,7 +161,7 @@ def _describe_motions(x: Inspection) -> Iterator[str]:
             yield "It is too large for the analysis of its branches: further branches are not ruled out."
     elif back and "locked" in m.classes:
         yield (
-            f"It is shaky: {_many(back, 'velocity', 'velocities')} that the joints allow "
+            f"It is shaky: {counted(back, 'velocity', 'velocities')} that the joints allow "
             f"{'is' if back == 1 else 'are'} infinitesimal only; no finite motion follows."
         )
     elif back:
@@ -177,7 +178,7 @@ def _describe_motions(x: Inspection) -> Iterator[str]:
 def _driven(d: Driven, left: int) -> Iterator[str]:
     names = _names([f"'{name}'" for name in d.drives])
     remain = (
-        _many(left, "degree of freedom is", "degrees of freedom are")
+        counted(left, "degree of freedom is", "degrees of freedom are")
         if left
         else "no degree of freedom is"
     )
@@ -186,7 +187,7 @@ def _driven(d: Driven, left: int) -> Iterator[str]:
         where = ", of " + _names([f"'{name}'" for name in d.moving])
     yield f"With {names} prescribed, {remain} left{where}."
     if d.locked_branches is not None and d.idle_here:
-        first = _many(
+        first = counted(
             d.locked_branches.dof, "first-order degree of freedom", "first-order degrees of freedom"
         )
         yield (
@@ -194,20 +195,20 @@ def _driven(d: Driven, left: int) -> Iterator[str]:
             f"(a type II singularity of the drives). {' '.join(d.locked_branches.sentences)}"
         )
     if d.free_here > d.free_motion and not d.idle_here:
-        here = _many(d.free_here, "degree of freedom", "degrees of freedom")
+        here = counted(d.free_here, "degree of freedom", "degrees of freedom")
         yield (
             f"In this very configuration the drives leave {here}: nearby they determine the motion, but they do "
             "not select one of the branches that meet here."
         )
     if d.idle_motion:
         yield (
-            f"{_many(d.idle_motion, 'drive')} too many: what {_it(d.idle_motion)} prescribe"
+            f"{counted(d.idle_motion, 'drive')} too many: what {_it(d.idle_motion)} prescribe"
             f"{'s' if d.idle_motion == 1 else ''} follows from the joints and the other drives."
         )
     elif d.idle_here:
         yield (
-            f"This is a dead centre of the drives: {_many(d.idle_here, 'drive')} cannot move the mechanism here, "
-            "and the force needed grows without bound nearby."
+            f"This is a dead centre of the drives: {counted(d.idle_here, 'drive')} cannot move the mechanism "
+            "here, and the force needed grows without bound nearby."
         )
 
 
@@ -219,7 +220,7 @@ def _play(locked: Locked) -> str:
     allowed = MISFIT * locked.length
     lead = "Strictly, it is locked"
     if locked.exact:
-        exact = _many(locked.exact, "degree of freedom", "degrees of freedom")
+        exact = counted(locked.exact, "degree of freedom", "degrees of freedom")
         lead = f"Strictly, it has {exact}, and {locked.dof} more only with joint play"
     velocity = "the velocity that is" if locked.dof == 1 else "each velocity that is"
     text = (
@@ -258,7 +259,7 @@ def _elsewhere(x: Inspection) -> str:
     verb = "is" if numbers in ([0], [1]) else "are"
     far = max(n.distance for n in x.poses)
     return (
-        f"In {_many(len(x.poses), 'random configuration')} (up to {far:.2g} rad or lengths away) "
+        f"In {counted(len(x.poses), 'random configuration')} (up to {far:.2g} rad or lengths away) "
         f"{'none' if numbers == [0] else many} of them {verb} redundant."
     )
 
@@ -297,7 +298,3 @@ def _cut(lines: list[str]) -> list[str]:
     if len(lines) <= MOST_LINES:
         return lines
     return [*lines[:MOST_LINES], f"  and {len(lines) - MOST_LINES} more"]
-
-
-def _many(n: int, one: str, more: str | None = None) -> str:
-    return f"{n} {one if n == 1 else more or one + 's'}"
